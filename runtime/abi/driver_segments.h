@@ -1,0 +1,66 @@
+// Guest ABIs as a table: which constant bank holds what. No offset of these appears anywhere else (B-001).
+#pragma once
+#include "runtime/abi/stage.h"
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace dmsh {
+
+enum class GuestAbiId : uint8_t { nvn = 0, cuda = 1, nvk = 2, headsurface = 3 };
+
+constexpr uint32_t kNone = 0xffffffffu;
+
+// A table of equal entries in a constant bank: entry k is at base + stride * k. base = kNone: no such table.
+struct BankTable {
+    uint32_t base = kNone;
+    uint32_t stride = 0;
+    uint32_t count = 0;
+
+    // The entry that byte `offset` is the start of, or nothing.
+    constexpr std::optional<uint32_t> entry(uint32_t offset) const {
+        if (base == kNone || offset < base || (offset - base) % stride != 0 || (offset - base) / stride >= count)
+            return std::nullopt;
+        return (offset - base) / stride;
+    }
+    constexpr uint32_t end() const { return base == kNone ? 0 : base + stride * count; }
+};
+
+struct GuestAbi {
+    GuestAbiId id;
+    std::string_view name;
+    uint8_t driver_bank;    // driver constants
+    uint8_t constants_bank; // embedded constants and jump tables
+    uint8_t handle_bank;    // TEX_CB_INDEX: bank whose words the bound texture forms name
+    uint8_t uniform_first;  // c[uniform_first + slot] = uniform buffer `slot`
+    uint8_t uniform_count;
+    std::array<BankTable, kStageCount> storage; // {u64 address, u32 size, u32 0} in the driver bank, by stage
+    BankTable compute_uniforms;                 // compute: {u64 address, u32 size, u32 0} in the driver bank
+    BankTable textures;                         // combined handles in the handle bank
+    BankTable images;
+    BankTable separate_textures;
+    BankTable separate_samplers;
+    BankTable parameters; // cuda: 64-bit kernel parameters in the driver bank (a pointer or data)
+    uint32_t group_count; // driver bank: dispatch size x, y, z (B-005)
+    uint32_t group_size;  // driver bank: workgroup size x, y, z
+    uint32_t point_size_limit; // largest point size (B-007)
+    uint32_t sample_table;     // 16 bytes of sample positions (B-009)
+    uint32_t sample_row;       // {mask, log2 samples, z, w}
+    uint32_t base_vertex;      // content unknown, kept 0 (B-008)
+    uint32_t base_instance;
+    uint32_t draw_index;
+    uint32_t stack_pointer;         // cuda: initial R1
+    uint32_t shared_window_base;    // cuda: upper word of generic addresses
+    uint32_t local_window_base;
+};
+
+// Largest point size written at GuestAbi::point_size_limit (B-007).
+constexpr float kLargestPointSize = 2047.0f;
+
+// The table's row; every id has one.
+const GuestAbi& guest_abi(GuestAbiId id);
+// Row by command-line name (nvn, cuda, nvk, headsurface); nullptr if unknown.
+const GuestAbi* guest_abi_by_name(std::string_view name);
+
+} // namespace dmsh
