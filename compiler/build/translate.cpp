@@ -1,0 +1,121 @@
+// Translates one shader; the only place that knows the order of the steps.
+#include "compiler/build/translate.h"
+#include "compiler/emit/msl/msl.h"
+#include "compiler/lift/lifter.h"
+#include <chrono>
+
+namespace dmsh {
+namespace {
+
+// Adds the time until it is stopped to a StepTimes member.
+class Stopwatch {
+  public:
+    explicit Stopwatch(double& ms) : ms_(ms), start_(std::chrono::steady_clock::now()) {}
+    ~Stopwatch() {
+        ms_ += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+    }
+    Stopwatch(const Stopwatch&) = delete;
+    Stopwatch& operator=(const Stopwatch&) = delete;
+
+  private:
+    double& ms_;
+    std::chrono::steady_clock::time_point start_;
+};
+
+void observe(const TranslateOptions& options, std::string_view name, const ShaderModule& shader) {
+    if (options.observer)
+        options.observer(name, shader);
+}
+
+Result<void> to_spirv(ShaderModule& shader, const TranslateOptions& options, Translation& out) {
+    {
+        Stopwatch t(out.times.legalize_ms);
+        if (auto r = legalize_vulkan(shader); !r)
+            return r.error();
+    }
+    observe(options, "legalize_vulkan", shader);
+    {
+        Stopwatch t(out.times.spirv_ms);
+        auto words = emit_spirv(shader);
+        if (!words)
+            return words.error();
+        out.spirv = *std::move(words);
+    }
+    if (options.validate)
+        return validate_spirv(out.spirv);
+    return {};
+}
+
+Result<void> to_metal(ShaderModule& shader, const TranslateOptions& options, Translation& out) {
+    {
+        Stopwatch t(out.times.legalize_ms);
+        if (auto r = legalize_metal(shader); !r)
+            return r.error();
+    }
+    observe(options, "legalize_metal", shader);
+    // The Metal layout ([[id]]s) is decided by legalisation and is part of the reflection.
+    out.interface = shader.interface;
+    if (options.metallib) {
+        Stopwatch t(out.times.air_ms);
+        auto function = emit_air(shader, options.metal_target);
+        if (!function)
+            return function.error();
+        auto file = write_metallib(std::span(&*function, 1), options.metal_target);
+        if (!file)
+            return file.error();
+        out.metallib = *std::move(file);
+    }
+    if (options.msl) {
+        Stopwatch t(out.times.msl_ms);
+        auto words = emit_spirv(shader, {.set = 0, .first_binding = 0, .for_msl = true});
+        if (!words)
+            return words.error();
+        if (auto r = validate_spirv(*words); !r)
+            return r.error();
+        auto text = spirv_to_msl(*words, shader.interface, options.metal_target == Target::ios);
+        if (!text)
+            return text.error();
+        out.msl = *std::move(text);
+    }
+    return {};
+}
+
+} // namespace
+
+Result<Translation> translate(const ShaderInput& input, const TranslateOptions& options) {
+    Translation out;
+    std::optional<ShaderModule> shader;
+    {
+        Stopwatch t(out.times.lift_ms);
+        auto lifted = lift(input);
+        if (!lifted)
+            return lifted.error();
+        shader.emplace(*std::move(lifted));
+    }
+    observe(options, "lift", *shader);
+    {
+        Stopwatch t(out.times.passes_ms);
+        if (auto r = run_passes(*shader, options.observer); !r)
+            return r.error();
+    }
+    out.interface = shader->interface;
+    out.losses = shader->losses;
+    out.instruction_count = shader->instruction_count;
+
+    const bool metal = options.metallib || options.msl;
+    if (options.spirv) {
+        std::optional<ShaderModule> copy;
+        if (metal)
+            copy.emplace(clone_shader(*shader));
+        if (auto r = to_spirv(copy ? *copy : *shader, options, out); !r)
+            return r.error();
+        if (!metal)
+            out.interface = shader->interface;
+    }
+    if (metal)
+        if (auto r = to_metal(*shader, options, out); !r)
+            return r.error();
+    return out;
+}
+
+} // namespace dmsh
