@@ -27,22 +27,30 @@ void observe(const TranslateOptions& options, std::string_view name, const Shade
         options.observer(name, shader);
 }
 
+// A refusal of a step that did not give its own code gets the step's.
+Error coded(Error error, LossCode code) {
+    if (error.code == 0)
+        error.code = static_cast<uint16_t>(code);
+    return error;
+}
+
 Result<void> to_spirv(ShaderModule& shader, const TranslateOptions& options, Translation& out) {
     {
         Stopwatch t(out.times.legalize_ms);
         if (auto r = legalize_vulkan(shader); !r)
-            return r.error();
+            return coded(r.error(), LossCode::vulkan);
     }
     observe(options, "legalize_vulkan", shader);
     {
         Stopwatch t(out.times.spirv_ms);
         auto words = emit_spirv(shader);
         if (!words)
-            return words.error();
+            return coded(words.error(), LossCode::vulkan);
         out.spirv = *std::move(words);
     }
     if (options.validate)
-        return validate_spirv(out.spirv);
+        if (auto r = validate_spirv(out.spirv); !r)
+            return coded(r.error(), LossCode::spirv_invalid);
     return {};
 }
 
@@ -50,7 +58,7 @@ Result<void> to_metal(ShaderModule& shader, const TranslateOptions& options, Tra
     {
         Stopwatch t(out.times.legalize_ms);
         if (auto r = legalize_metal(shader); !r)
-            return r.error();
+            return coded(r.error(), LossCode::metal);
     }
     observe(options, "legalize_metal", shader);
     // The Metal layout ([[id]]s) is decided by legalisation and is part of the reflection.
@@ -59,22 +67,22 @@ Result<void> to_metal(ShaderModule& shader, const TranslateOptions& options, Tra
         Stopwatch t(out.times.air_ms);
         auto function = emit_air(shader, options.metal_target);
         if (!function)
-            return function.error();
+            return coded(function.error(), LossCode::air);
         auto file = write_metallib(std::span(&*function, 1), options.metal_target);
         if (!file)
-            return file.error();
+            return coded(file.error(), LossCode::air);
         out.metallib = *std::move(file);
     }
     if (options.msl) {
         Stopwatch t(out.times.msl_ms);
         auto words = emit_spirv(shader, {.set = 0, .first_binding = 0, .for_msl = true});
         if (!words)
-            return words.error();
+            return coded(words.error(), LossCode::msl);
         if (auto r = validate_spirv(*words); !r)
-            return r.error();
+            return coded(r.error(), LossCode::msl);
         auto text = spirv_to_msl(*words, shader.interface, options.metal_target == Target::ios);
         if (!text)
-            return text.error();
+            return coded(text.error(), LossCode::msl);
         out.msl = *std::move(text);
     }
     return {};
@@ -89,14 +97,14 @@ Result<Translation> translate(const ShaderInput& input, const TranslateOptions& 
         Stopwatch t(out.times.lift_ms);
         auto lifted = lift(input);
         if (!lifted)
-            return lifted.error();
+            return coded(lifted.error(), LossCode::instruction);
         shader.emplace(*std::move(lifted));
     }
     observe(options, "lift", *shader);
     {
         Stopwatch t(out.times.passes_ms);
         if (auto r = run_passes(*shader, options.observer); !r)
-            return r.error();
+            return coded(r.error(), LossCode::passes);
     }
     out.interface = shader->interface;
     out.losses = shader->losses;

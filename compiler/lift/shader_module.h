@@ -1,6 +1,7 @@
 // ShaderModule: one shader on its way through the compiler: IR, interface, losses. Also what lifting needs to know.
 #pragma once
 #include "compiler/lift/llvm_headers.h"
+#include "compiler/lift/losses.h"
 #include "runtime/abi/driver_segments.h"
 #include "runtime/abi/interface.h"
 #include "runtime/abi/result.h"
@@ -12,7 +13,7 @@ namespace dmsh {
 // Float behaviour (numerics.md): `ship` flushes denormals in .FTZ comparisons only, `exact` wherever .FTZ says so.
 enum class FloatMode : uint8_t { ship, exact };
 
-// Something that a pass could not prove: code, instruction address, text. Codes are listed in compiler/build/losses.
+// Something that a pass could not prove: code, instruction address, text. Codes: compiler/lift/losses.def.
 struct Loss {
     uint16_t code = 0; // printed as L0012
     uint32_t pc = 0;

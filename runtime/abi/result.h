@@ -16,6 +16,7 @@ struct Error {
     std::string origin = {};
     std::optional<uint64_t> offset = std::nullopt;
     std::string key = {};
+    uint16_t code = 0; // a LossCode (compiler/lift/losses.def) where the compiler refuses a shader; 0 = not said
 
     // "origin+0xoffset [key]: message", leaving out what is not known.
     std::string text() const {
