@@ -62,16 +62,16 @@ Result<void> to_metal(ShaderModule& shader, const TranslateOptions& options, Tra
     }
     observe(options, "legalize_metal", shader);
     // The Metal layout ([[id]]s) is decided by legalisation and is part of the reflection.
-    out.interface = shader.interface;
-    if (options.metallib) {
+    out.metal_interface = shader.interface;
+    for (const Target target : options.metal_targets) {
         Stopwatch t(out.times.air_ms);
-        auto function = emit_air(shader, options.metal_target);
+        auto function = emit_air(shader, target);
         if (!function)
             return coded(function.error(), LossCode::air);
-        auto file = write_metallib(std::span(&*function, 1), options.metal_target);
+        auto file = write_metallib(std::span(&*function, 1), target);
         if (!file)
             return coded(file.error(), LossCode::air);
-        out.metallib = *std::move(file);
+        out.metallibs.push_back(*std::move(file));
     }
     if (options.msl) {
         Stopwatch t(out.times.msl_ms);
@@ -80,7 +80,7 @@ Result<void> to_metal(ShaderModule& shader, const TranslateOptions& options, Tra
             return coded(words.error(), LossCode::msl);
         if (auto r = validate_spirv(*words); !r)
             return coded(r.error(), LossCode::msl);
-        auto text = spirv_to_msl(*words, shader.interface, options.metal_target == Target::ios);
+        auto text = spirv_to_msl(*words, shader.interface, options.msl_target == Target::ios);
         if (!text)
             return coded(text.error(), LossCode::msl);
         out.msl = *std::move(text);
@@ -110,19 +110,26 @@ Result<Translation> translate(const ShaderInput& input, const TranslateOptions& 
     out.losses = shader->losses;
     out.instruction_count = shader->instruction_count;
 
-    const bool metal = options.metallib || options.msl;
+    const bool metal = !options.metal_targets.empty() || options.msl;
     if (options.spirv) {
         std::optional<ShaderModule> copy;
         if (metal)
             copy.emplace(clone_shader(*shader));
-        if (auto r = to_spirv(copy ? *copy : *shader, options, out); !r)
-            return r.error();
-        if (!metal)
-            out.interface = shader->interface;
+        if (auto r = to_spirv(copy ? *copy : *shader, options, out); !r) {
+            if (!metal)
+                return r.error();
+            out.spirv.clear();
+            out.spirv_error = r.error();
+        }
+        out.interface = (copy ? *copy : *shader).interface;
     }
     if (metal)
-        if (auto r = to_metal(*shader, options, out); !r)
-            return r.error();
+        if (auto r = to_metal(*shader, options, out); !r) {
+            if (!options.spirv || out.spirv_error)
+                return out.spirv_error ? *out.spirv_error : r.error();
+            out.metallibs.clear();
+            out.metal_error = r.error();
+        }
     return out;
 }
 
