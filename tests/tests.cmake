@@ -13,3 +13,5 @@ if(DMSH_COMPILER)
   dmsh_test(build dmsh_build)
   dmsh_test(pack_writer dmsh_pack_writer dmsh_pack)
 endif()
+# The list of fuzz targets: name, then what it links.
+dmsh_fuzz(library_pack dmsh_pack)
