@@ -15,3 +15,6 @@ if(DMSH_COMPILER)
 endif()
 # The list of fuzz targets: name, then what it links.
 dmsh_fuzz(library_pack dmsh_pack)
+if(TARGET dmsh_test_support)
+  dmsh_test(harness dmsh_test_support dmsh_abi)
+endif()
