@@ -7,10 +7,10 @@ namespace dmsh {
 
 // One function as it goes into a metallib.
 struct AirFunction {
-    std::string name;              // entry point
+    std::string name; // entry point
     Stage stage = Stage::compute;
-    std::vector<uint8_t> bitcode;  // unwrapped module
-    std::string text;              // textual IR, when asked for
+    std::vector<uint8_t> bitcode; // unwrapped module
+    std::string text;             // textual IR, when asked for
     struct VertexAttribute {
         std::string name;
         uint8_t index;
@@ -20,7 +20,8 @@ struct AirFunction {
     std::vector<VertexAttribute> attributes; // VATT / VATY
 };
 
-// Lowers dmsh.* to air.*, attaches the metadata, writes bitcode. Consumes nothing: works on a clone of shader.module.
+// Lowers dmsh.* to air.*, attaches the metadata, writes bitcode. Consumes nothing: works on a clone of
+// shader.module.
 Result<AirFunction> emit_air(const ShaderModule& shader, Target target, bool want_text = false);
 
 // A whole container (facts: metallib-container.md). Deterministic: the UUID comes from the module hashes.
