@@ -25,16 +25,16 @@ uint64_t append(std::vector<uint8_t>& out, std::span<const uint8_t> bytes) {
     return at;
 }
 
-bool same(const PreparedProgram& a, const PreparedProgram& b) {
+bool same(const EncodedProgram& a, const EncodedProgram& b) {
     return a.kind == b.kind && a.codec == b.codec && a.slice == b.slice && a.reflection == b.reflection;
 }
 
 } // namespace
 
-Result<PreparedProgram> prepare_program(uint64_t key, const ProgramReflection& reflection, SliceKind kind,
+Result<EncodedProgram> encode_program(uint64_t key, const ProgramReflection& reflection, SliceKind kind,
                                         std::span<const uint8_t> slice, PackCompression compression,
                                         uint16_t variant) {
-    PreparedProgram p;
+    EncodedProgram p;
     p.key = key;
     p.variant = variant;
     p.stage = reflection.interface.stage;
@@ -66,7 +66,7 @@ Result<PreparedProgram> prepare_program(uint64_t key, const ProgramReflection& r
 LibraryWriter::LibraryWriter(std::string target, std::string stamp)
     : target_(std::move(target)), stamp_(std::move(stamp)) {}
 
-void LibraryWriter::add(PreparedProgram program) {
+void LibraryWriter::add(EncodedProgram program) {
     programs_.push_back(std::move(program));
 }
 
@@ -74,13 +74,13 @@ Result<std::vector<uint8_t>> LibraryWriter::finish() {
     LibraryHeader h = {};
     if (target_.size() > sizeof h.target || stamp_.size() > sizeof h.stamp)
         return Error{"target or stamp is too long for a library pack"};
-    std::vector<PreparedProgram> programs = std::move(programs_);
+    std::vector<EncodedProgram> programs = std::move(programs_);
     programs_.clear();
     std::stable_sort(programs.begin(), programs.end(), [](const auto& a, const auto& b) {
         return a.key != b.key ? a.key < b.key : a.variant < b.variant;
     });
-    std::vector<const PreparedProgram*> kept;
-    for (const PreparedProgram& p : programs) {
+    std::vector<const EncodedProgram*> kept;
+    for (const EncodedProgram& p : programs) {
         if (!kept.empty() && kept.back()->key == p.key && kept.back()->variant == p.variant) {
             if (!same(*kept.back(), p))
                 return Error{"two different programs have one key", {}, std::nullopt, key_text(p.key)};
@@ -100,7 +100,7 @@ Result<std::vector<uint8_t>> LibraryWriter::finish() {
     }
     std::unordered_multimap<uint64_t, size_t> by_content;
     for (size_t i = 0; i < kept.size(); ++i) {
-        const PreparedProgram& p = *kept[i];
+        const EncodedProgram& p = *kept[i];
         LibraryEntry& e = entries[i];
         e.stage = static_cast<uint8_t>(p.stage);
         e.arch = static_cast<uint8_t>(p.arch);

@@ -9,7 +9,7 @@ namespace dmsh {
 enum class PackCompression : uint8_t { automatic, none, zstd };
 
 // One program, encoded: what a worker thread prepares and LibraryWriter keeps.
-struct PreparedProgram {
+struct EncodedProgram {
     uint64_t key = 0;
     uint16_t variant = 0;
     Stage stage = Stage::compute;
@@ -24,7 +24,7 @@ struct PreparedProgram {
 
 // Encodes reflection and slice. Pure: call it from any thread. Refuses what a reader would refuse (sizes,
 // bindings).
-Result<PreparedProgram> prepare_program(uint64_t key, const ProgramReflection& reflection, SliceKind kind,
+Result<EncodedProgram> encode_program(uint64_t key, const ProgramReflection& reflection, SliceKind kind,
                                         std::span<const uint8_t> slice,
                                         PackCompression compression = PackCompression::automatic,
                                         uint16_t variant = 0);
@@ -36,7 +36,7 @@ class LibraryWriter {
     LibraryWriter(std::string target, std::string stamp);
 
     // Programs may come in any order; the bytes do not depend on it. Not thread-safe.
-    void add(PreparedProgram program);
+    void add(EncodedProgram program);
     size_t size() const { return programs_.size(); }
 
     // The whole file. Refuses two programs of one key and variant with different content; equal ones count
@@ -47,7 +47,7 @@ class LibraryWriter {
 
   private:
     std::string target_, stamp_;
-    std::vector<PreparedProgram> programs_;
+    std::vector<EncodedProgram> programs_;
 };
 
 } // namespace dmsh

@@ -47,12 +47,12 @@ ProgramReflection sample_reflection(unsigned seed) {
 }
 
 // `seed` decides key, reflection and code; every fourth program's code does not compress.
-PreparedProgram sample_program(unsigned seed) {
+EncodedProgram sample_program(unsigned seed) {
     std::mt19937_64 random(seed);
     std::vector<uint8_t> code(400 + 4 * (seed % 50));
     for (auto& c : code)
         c = static_cast<uint8_t>(seed % 4 ? seed : random());
-    auto p = prepare_program(random(), sample_reflection(seed), SliceKind::spirv, code);
+    auto p = encode_program(random(), sample_reflection(seed), SliceKind::spirv, code);
     EXPECT_TRUE(p) << p.error().text();
     return std::move(*p);
 }
@@ -94,9 +94,9 @@ TEST(Refl, JsonIsJson) {
 TEST(Refl, Limits) {
     ProgramReflection r = sample_reflection(0);
     r.interface.bindings.resize(128);
-    EXPECT_TRUE(prepare_program(1, r, SliceKind::none, {}));
+    EXPECT_TRUE(encode_program(1, r, SliceKind::none, {}));
     r.interface.bindings.resize(129);
-    const auto p = prepare_program(1, r, SliceKind::none, {});
+    const auto p = encode_program(1, r, SliceKind::none, {});
     ASSERT_FALSE(p);
     EXPECT_NE(p.error().message.find("129 bindings"), std::string::npos);
 }
@@ -109,7 +109,7 @@ TEST(LibraryPack, FindsWhatWasWritten) {
     EXPECT_EQ(pack->stamp(), "0123456789abcdef");
     ASSERT_EQ(pack->size(), 257u);
     for (unsigned seed = 0; seed < 257; ++seed) {
-        const PreparedProgram want = sample_program(seed);
+        const EncodedProgram want = sample_program(seed);
         const uint32_t i = pack->find(want.key);
         ASSERT_NE(i, LibraryPack::kNotFound);
         const auto entry = pack->entry(i);
@@ -187,7 +187,7 @@ TEST(LibraryPack, EqualSlicesAreStoredOnce) {
         c = static_cast<uint8_t>(random());
     LibraryWriter w("vulkan", "s");
     for (uint64_t key = 1; key <= 10; ++key)
-        w.add(*prepare_program(key, sample_reflection(1), SliceKind::spirv, code));
+        w.add(*encode_program(key, sample_reflection(1), SliceKind::spirv, code));
     const auto bytes = w.finish();
     ASSERT_TRUE(bytes);
     EXPECT_LT(bytes->size(), 120000u);
