@@ -44,6 +44,7 @@ enum class MufuOp : uint8_t { cos, sin, ex2, lg2, rcp, rsq, sqrt, tanh };
 enum class SpecialRegister : uint8_t {
     laneid, tid_x, tid_y, tid_z, ctaid_x, ctaid_y, ctaid_z, invocation_id, invocation_info, y_direction, front_facing_unused,
     eqmask, ltmask, lemask, gtmask, gemask, sample_id, tid_packed, virtual_id, ntid_unused, draw_id_unused,
+    base_instance, // made by bind_constant_banks out of the driver word (B-008): the target's own base instance
 };
 
 // DESC of texture operations, packed in an i32.

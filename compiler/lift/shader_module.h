@@ -45,6 +45,7 @@ struct ShaderInput {
     std::vector<ResourceFact> facts;
     std::vector<std::pair<uint8_t, Numeric>> vertex_inputs;   // location, type; unlisted: real
     std::vector<std::pair<uint8_t, Numeric>> colour_outputs;  // target, type; unlisted: real
+    bool trace_handles = false; // --trace-handles: explain each handle in ShaderModule::handle_trace
 };
 
 struct ShaderModule {
@@ -53,6 +54,7 @@ struct ShaderModule {
     llvm::Function* main = nullptr;
     ShaderInterface interface;
     std::vector<Loss> losses;
+    std::vector<std::string> handle_trace; // a line per texture and image access (T-012), if asked for
     uint32_t instruction_count = 0; // guest instructions
     ShaderInput input;
 };

@@ -1,0 +1,37 @@
+// The list of passes.
+#include "compiler/passes/pipeline.h"
+#include "compiler/passes/passes.h"
+
+namespace dmsh {
+namespace {
+
+struct Pass {
+    const char* name;
+    Result<void> (*run)(ShaderModule&);
+};
+
+constexpr Pass kPasses[] = {
+    {"fold_constants", fold_constants},           // c[1] at constant offsets
+    {"cleanup", cleanup},                         // repeated operations, unreachable blocks
+    {"simplify_perspective", simplify_perspective},
+    {"make_derivatives", make_derivatives},
+    {"trace_handles", trace_handles},             // textures, samplers, images
+    {"global_to_storage", global_to_storage},     // storage buffers
+    {"remove_dead_code", remove_dead_code},       // so that words only addresses were made of bind nothing
+    {"bind_constant_banks", bind_constant_banks}, // uniform buffers and driver words
+    {"fill_interface", fill_interface},
+};
+
+} // namespace
+
+Result<void> run_passes(ShaderModule& shader, const PassObserver& observer) {
+    for (const Pass& pass : kPasses) {
+        if (auto r = pass.run(shader); !r)
+            return r;
+        if (observer)
+            observer(pass.name, shader);
+    }
+    return verify_shader(shader, true);
+}
+
+} // namespace dmsh
