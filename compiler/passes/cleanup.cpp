@@ -1,6 +1,6 @@
-// Guarantees: no unreachable block, no trivial phi, no repeated pure or read-only operation that an earlier one dominates.
-// Keeps: the control flow as lifted, every effect, every cross-lane operation in its place (no hoisting, no GVN, no jump
-// threading: numerics.md). Dead code goes in remove_dead_code.
+// Guarantees: no unreachable block, no trivial phi, no repeated pure or read-only operation that an earlier
+// one dominates. Keeps: the control flow as lifted, every effect, every cross-lane operation in its place (no
+// hoisting, no GVN, no jump threading: numerics.md). Dead code goes in remove_dead_code.
 #include "compiler/passes/passes.h"
 #include <llvm/Analysis/AssumptionCache.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>

@@ -5,8 +5,8 @@
 
 namespace dmsh {
 
-// LLVM clones modules within a context only; a context per shader is what lets workers run side by side, so the copy
-// goes through bitcode in memory.
+// LLVM clones modules within a context only; a context per shader is what lets workers run side by side, so
+// the copy goes through bitcode in memory.
 ShaderModule clone_shader(const ShaderModule& shader) {
     ShaderModule copy;
     copy.context = std::make_unique<llvm::LLVMContext>();
@@ -15,7 +15,8 @@ ShaderModule clone_shader(const ShaderModule& shader) {
     llvm::BitcodeWriter writer(bytes);
     writer.writeModule(*shader.module);
     writer.writeStrtab();
-    auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(llvm::StringRef(bytes.data(), bytes.size()), "clone"), *copy.context);
+    auto module = llvm::parseBitcodeFile(
+        llvm::MemoryBufferRef(llvm::StringRef(bytes.data(), bytes.size()), "clone"), *copy.context);
     copy.module = llvm::cantFail(std::move(module)); // what the writer wrote, the reader reads
     copy.main = copy.module->getFunction(shader.main->getName());
     copy.interface = shader.interface;

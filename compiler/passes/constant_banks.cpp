@@ -1,12 +1,12 @@
-// Guarantees: every constant-bank read names a binding (driver, constants, handles, uniform; B-002), with the highest constant byte read
-// and whether run-time offsets occur. The base instance of vertex shaders is the target's own (B-008), not a driver word.
-// A bank chosen at run time (LDC .IS/.ISL, T-043, T-133) becomes a switch over the banks that it can reach, never c[0].
+// Guarantees: every constant-bank read names a binding (driver, constants, handles, uniform; B-002), with the
+// highest constant byte read and whether run-time offsets occur. The base instance of vertex shaders is the
+// target's own (B-008), not a driver word. A bank chosen at run time (LDC .IS/.ISL, T-043, T-133) becomes a
+// switch over the banks that it can reach, never c[0].
 #include "compiler/passes/pass_support.h"
 #include "compiler/passes/passes.h"
 
 namespace dmsh {
 namespace {
-
 
 class BankPass {
   public:
@@ -61,13 +61,16 @@ class BankPass {
         llvm::IRBuilder<> b(call);
         if (const auto bank = constant_u32(call->getArgOperand(0))) {
             if (!binding_of(*bank))
-                return refuse(*call, "constant bank c[" + std::to_string(*bank) + "] is not one of the guest ABI " +
-                                         std::string(abi_.name));
+                return refuse(*call, LossCode::constant_bank,
+                              "constant bank c[" + std::to_string(*bank) + "] is not one of the guest ABI " +
+                                  std::string(abi_.name));
             const bool base_instance = *bank == abi_.driver_bank && abi_.base_instance != kNone &&
-                                       constant_u32(offset) == abi_.base_instance && shader_.input.stage == Stage::vertex;
+                                       constant_u32(offset) == abi_.base_instance &&
+                                       shader_.input.stage == Stage::vertex;
             llvm::Value* value =
                 base_instance
-                    ? dmsh::call(b, Intrinsic::special, {b.getInt32(static_cast<uint32_t>(SpecialRegister::base_instance))})
+                    ? dmsh::call(b, Intrinsic::special,
+                                 {b.getInt32(static_cast<uint32_t>(SpecialRegister::base_instance))})
                     : emit(b, *bank, offset);
             call->replaceAllUsesWith(value);
             call->eraseFromParent();
@@ -84,12 +87,14 @@ class BankPass {
         for (uint32_t bank = sum.constant; bank < end && bank - sum.constant <= most; ++bank)
             banks.push_back(bank != abi_.driver_bank && binding_of(bank) ? bank : ~0u);
         if (banks.empty() || llvm::all_of(banks, [](uint32_t bank) { return bank == ~0u; }))
-            return refuse(*call, "a constant bank chosen at run time reaches no bank that can be bound");
+            return refuse(*call, LossCode::constant_bank,
+                          "a constant bank chosen at run time reaches no bank that can be bound");
         while (banks.back() == ~0u)
             banks.pop_back();
-        switch_over(call, step, static_cast<unsigned>(banks.size()), [&](unsigned k, llvm::IRBuilder<>& in) -> llvm::Value* {
-            return banks[k] == ~0u ? in.getInt32(0) : emit(in, banks[k], offset);
-        });
+        switch_over(call, step, static_cast<unsigned>(banks.size()),
+                    [&](unsigned k, llvm::IRBuilder<>& in) -> llvm::Value* {
+                        return banks[k] == ~0u ? in.getInt32(0) : emit(in, banks[k], offset);
+                    });
         return {};
     }
 
@@ -99,6 +104,8 @@ class BankPass {
 
 } // namespace
 
-Result<void> bind_constant_banks(ShaderModule& shader) { return BankPass(shader).run(); }
+Result<void> bind_constant_banks(ShaderModule& shader) {
+    return BankPass(shader).run();
+}
 
 } // namespace dmsh

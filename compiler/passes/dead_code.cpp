@@ -1,6 +1,6 @@
-// Guarantees: every instruction left is an effect, a terminator, or feeds one (T-010): an atomic whose result is unused stays with
-// the whole chain that feeds it. Cross-lane operations without a use go too, barriers stay.
-// Keeps: blocks and branches. One mark and one sweep, cycles of phis included; linear in instructions.
+// Guarantees: every instruction left is an effect, a terminator, or feeds one (T-010): an atomic whose result
+// is unused stays with the whole chain that feeds it. Cross-lane operations without a use go too, barriers
+// stay. Keeps: blocks and branches. One mark and one sweep, cycles of phis included; linear in instructions.
 #include "compiler/lift/intrinsics.h"
 #include "compiler/passes/passes.h"
 #include <llvm/ADT/SmallPtrSet.h>
@@ -13,7 +13,8 @@ bool is_root(const llvm::Instruction& inst) {
         return true;
     if (const auto id = intrinsic_of(inst)) {
         const IntrinsicClass cls = intrinsic_info(*id).cls;
-        // Lane operations are declared as if they wrote memory only to keep LLVM from moving them (numerics.md).
+        // Lane operations are declared as if they wrote memory only to keep LLVM from moving them
+        // (numerics.md).
         return cls == IntrinsicClass::effect || *id == Intrinsic::barrier;
     }
     return inst.mayHaveSideEffects();

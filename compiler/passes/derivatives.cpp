@@ -1,7 +1,7 @@
-// Guarantees: the exchange SHFL.BFLY 1 or 2 followed by FSWZADD of the same value, with the masks that subtract left from right or
-// upper from lower, is ddx or ddy of that value (negated where the mask subtracts the other way).
-// Mask: the field of quad lane q is bits 7-2q..6-2q: 0 a+b, 1 b-a, 2 a-b, 3 b (nvdisasm prints PP NP PN ZP, lane 0 first).
-// Keeps: every other FSWZADD (textureGrad emulation) as it is.
+// Guarantees: the exchange SHFL.BFLY 1 or 2 followed by FSWZADD of the same value, with the masks that
+// subtract left from right or upper from lower, is ddx or ddy of that value (negated where the mask subtracts
+// the other way). Mask: the field of quad lane q is bits 7-2q..6-2q: 0 a+b, 1 b-a, 2 a-b, 3 b (nvdisasm
+// prints PP NP PN ZP, lane 0 first). Keeps: every other FSWZADD (textureGrad emulation) as it is.
 #include "compiler/passes/pass_support.h"
 #include "compiler/passes/passes.h"
 
@@ -17,7 +17,8 @@ llvm::Value* strip_bitcast(llvm::Value* v) {
     return v;
 }
 
-// +1: neighbour minus own in the first lane of each pair (the derivative), -1: the other way round, 0: something else.
+// +1: neighbour minus own in the first lane of each pair (the derivative), -1: the other way round, 0:
+// something else.
 int direction(uint32_t mask, uint32_t distance, bool neighbour_first) {
     int sign = 0;
     for (uint32_t lane = 0; lane < 4; ++lane) {
@@ -47,7 +48,8 @@ Result<void> make_derivatives(ShaderModule& shader) {
             continue;
         for (unsigned k : {0u, 1u}) {
             auto* shuffle = llvm::dyn_cast<llvm::CallInst>(strip_bitcast(call->getArgOperand(k)));
-            if (!shuffle || intrinsic_of(*shuffle) != Intrinsic::shfl || constant_u32(shuffle->getArgOperand(0)) != kButterfly ||
+            if (!shuffle || intrinsic_of(*shuffle) != Intrinsic::shfl ||
+                constant_u32(shuffle->getArgOperand(0)) != kButterfly ||
                 constant_u32(shuffle->getArgOperand(3)) != kQuadClamp ||
                 strip_bitcast(shuffle->getArgOperand(1)) != strip_bitcast(call->getArgOperand(1 - k)))
                 continue;
@@ -59,7 +61,8 @@ Result<void> make_derivatives(ShaderModule& shader) {
                 continue;
             // The derivative stands where the FSWZADD stood: the same lanes are active there.
             llvm::IRBuilder<> b(call);
-            llvm::Value* d = dmsh::call(b, *distance == 1 ? Intrinsic::ddx : Intrinsic::ddy, {call->getArgOperand(1 - k)});
+            llvm::Value* d =
+                dmsh::call(b, *distance == 1 ? Intrinsic::ddx : Intrinsic::ddy, {call->getArgOperand(1 - k)});
             if (sign < 0)
                 d = b.CreateFNeg(d);
             call->replaceAllUsesWith(d);

@@ -1,9 +1,10 @@
-// Guarantees: every raw global access has become an access of a storage buffer (or, for reads, of a uniform buffer of the compute
-// table) with a 32-bit byte offset; the bindings are in the interface with their written and atomic flags (B-010).
-// How: the high half of the 64-bit address names the words that may be bases (their low halves lie 4 bytes before); the low half is then
-// a sum in which exactly one term is such a base (T-011), followed through additions, phis, selects and loop increments. Several
-// candidates, or a table row chosen at run time, become a switch over the buffers.
-// Refuses: an address with no base or an ambiguous one (raw pool access is not implemented).
+// Guarantees: every raw global access has become an access of a storage buffer (or, for reads, of a uniform
+// buffer of the compute table) with a 32-bit byte offset; the bindings are in the interface with their
+// written and atomic flags (B-010). How: the high half of the 64-bit address names the words that may be
+// bases (their low halves lie 4 bytes before); the low half is then a sum in which exactly one term is such a
+// base (T-011), followed through additions, phis, selects and loop increments. Several candidates, or a table
+// row chosen at run time, become a switch over the buffers. Refuses: an address with no base or an ambiguous
+// one (raw pool access is not implemented).
 #include "compiler/passes/pass_support.h"
 #include "compiler/passes/passes.h"
 #include <llvm/ADT/SetVector.h>
@@ -17,16 +18,20 @@ using llvm::Value;
 
 // One buffer, or a run of table rows of which `row` picks one at run time.
 struct Base {
-    Binding binding;           // of the first row
-    uint32_t rows = 1;         // candidates
-    Value* row = nullptr;      // i32 row number counted from the first; null if rows == 1
-    bool driver = false;       // comes from the driver bank (T-011)
+    Binding binding;      // of the first row
+    uint32_t rows = 1;    // candidates
+    Value* row = nullptr; // i32 row number counted from the first; null if rows == 1
+    bool driver = false;  // comes from the driver bank (T-011)
 };
 
 constexpr unsigned kMaxRounds = 16; // of the fixed point; loops nested that deep carry no pointers
 
-bool is_global(Intrinsic id) { return id >= Intrinsic::global_load_8 && id <= Intrinsic::global_atomic_64; }
-bool is_load(Intrinsic id) { return id >= Intrinsic::global_load_8 && id <= Intrinsic::global_load_32; }
+bool is_global(Intrinsic id) {
+    return id >= Intrinsic::global_load_8 && id <= Intrinsic::global_atomic_64;
+}
+bool is_load(Intrinsic id) {
+    return id >= Intrinsic::global_load_8 && id <= Intrinsic::global_load_32;
+}
 
 // `zext lo | zext hi << 32` in either order, also as an addition.
 void split_halves(Value* address, Value*& low, Value*& high) {
@@ -49,14 +54,16 @@ void split_halves(Value* address, Value*& low, Value*& high) {
     }
 }
 
-// Operations through which a pointer's high half keeps its base; carries (comparisons, shifts, overflow bits) are none of them.
+// Operations through which a pointer's high half keeps its base; carries (comparisons, shifts, overflow bits)
+// are none of them.
 bool is_sum(Instruction* inst) {
     if (auto* extract = llvm::dyn_cast<llvm::ExtractValueInst>(inst))
         return extract->getIndices()[0] == 0;
     if (auto* ii = llvm::dyn_cast<llvm::IntrinsicInst>(inst))
         return ii->getIntrinsicID() == llvm::Intrinsic::uadd_with_overflow;
-    return inst->getOpcode() == Instruction::Add || inst->getOpcode() == Instruction::Sub || llvm::isa<llvm::PHINode>(inst) ||
-           llvm::isa<llvm::SelectInst>(inst) || llvm::isa<llvm::CastInst>(inst);
+    return inst->getOpcode() == Instruction::Add || inst->getOpcode() == Instruction::Sub ||
+           llvm::isa<llvm::PHINode>(inst) || llvm::isa<llvm::SelectInst>(inst) ||
+           llvm::isa<llvm::CastInst>(inst);
 }
 
 // Registers that nothing wrote read as zero, so a zero among a phi's inputs is no pointer and no objection.
@@ -83,17 +90,19 @@ class StoragePass {
     Value* candidate_of(Value* v);
     Value* low32(llvm::IRBuilder<>& b, Value* v);
     Result<void> rewrite(llvm::CallInst* call, Intrinsic id);
-    Value* emit(llvm::IRBuilder<>& b, llvm::CallInst* call, Intrinsic id, const Binding& binding, Value* offset);
+    Value* emit(llvm::IRBuilder<>& b, llvm::CallInst* call, Intrinsic id, const Binding& binding,
+                Value* offset);
     uint32_t binding_index(const Binding& fresh);
 
     ShaderModule& shader_;
     const GuestAbi& abi_;
     llvm::Type* i32_;
     std::vector<Base> bases_;
-    llvm::DenseMap<Value*, uint32_t> base_word_;  // low word's cbuf_load -> index into bases_
-    llvm::DenseMap<Value*, uint64_t> masks_;      // which bases a value may point into
-    llvm::DenseMap<Value*, Value*> offsets_;      // pointer-like value -> its offset from the base
-    llvm::DenseMap<Value*, Value*> candidates_;   // pointer-like value -> number of its buffer among all candidates
+    llvm::DenseMap<Value*, uint32_t> base_word_; // low word's cbuf_load -> index into bases_
+    llvm::DenseMap<Value*, uint64_t> masks_;     // which bases a value may point into
+    llvm::DenseMap<Value*, Value*> offsets_;     // pointer-like value -> its offset from the base
+    llvm::DenseMap<Value*, Value*>
+        candidates_; // pointer-like value -> number of its buffer among all candidates
     llvm::DenseSet<Value*> seen_high_;
     std::vector<uint32_t> first_candidate_;
     std::vector<Binding> candidate_bindings_;
@@ -119,7 +128,8 @@ void StoragePass::add_base(llvm::CallInst* high_word) {
         base.binding.slot = *row;
         rows = storage.count - *row;
         stride = storage.stride;
-    } else if (const auto entry = in_driver && compute ? abi_.compute_uniforms.entry(at.constant) : std::nullopt) {
+    } else if (const auto entry =
+                   in_driver && compute ? abi_.compute_uniforms.entry(at.constant) : std::nullopt) {
         base.binding.kind = BindingKind::uniform;
         base.binding.slot = *entry;
         base.binding.bank = static_cast<uint8_t>(abi_.uniform_first + *entry);
@@ -128,7 +138,8 @@ void StoragePass::add_base(llvm::CallInst* high_word) {
         stride = abi_.compute_uniforms.stride;
     } else if ((in_driver && abi_.parameters.base != kNone && at.constant >= abi_.parameters.base &&
                 at.constant < abi_.parameters.end() && at.constant % 8 == 0) ||
-               (*bank >= abi_.uniform_first && *bank < abi_.uniform_first + abi_.uniform_count && at.constant % 8 == 0)) {
+               (*bank >= abi_.uniform_first && *bank < abi_.uniform_first + abi_.uniform_count &&
+                at.constant % 8 == 0)) {
         base.binding.kind = BindingKind::storage_in_bank;
         base.binding.slot = at.constant;
     } else {
@@ -186,7 +197,8 @@ void StoragePass::collect_bases(Value* address) {
             continue;
         }
         if (auto* inst = llvm::dyn_cast<Instruction>(wide[i]))
-            if (llvm::isa<BinaryOperator>(inst) || llvm::isa<llvm::PHINode>(inst) || llvm::isa<llvm::SelectInst>(inst))
+            if (llvm::isa<BinaryOperator>(inst) || llvm::isa<llvm::PHINode>(inst) ||
+                llvm::isa<llvm::SelectInst>(inst))
                 for (Value* operand : inst->operands())
                     if (operand->getType()->isIntegerTy(64))
                         wide.insert(operand);
@@ -224,7 +236,9 @@ uint64_t StoragePass::mask_of(Instruction* inst) const {
     case Instruction::Sub: return operand_mask(inst->getOperand(0));
     case Instruction::ZExt:
     case Instruction::SExt:
-    case Instruction::Trunc: return inst->getOperand(0)->getType()->getIntegerBitWidth() >= 32 ? operand_mask(inst->getOperand(0)) : 0;
+    case Instruction::Trunc:
+        return inst->getOperand(0)->getType()->getIntegerBitWidth() >= 32 ? operand_mask(inst->getOperand(0))
+                                                                          : 0;
     case Instruction::PHI: {
         uint64_t m = 0;
         for (Value* in : llvm::cast<llvm::PHINode>(inst)->incoming_values())
@@ -236,7 +250,8 @@ uint64_t StoragePass::mask_of(Instruction* inst) const {
         // Sum of llvm.uadd.with.overflow
         auto* extract = llvm::cast<llvm::ExtractValueInst>(inst);
         auto* ii = llvm::dyn_cast<llvm::IntrinsicInst>(extract->getAggregateOperand());
-        if (ii && ii->getIntrinsicID() == llvm::Intrinsic::uadd_with_overflow && extract->getIndices()[0] == 0)
+        if (ii && ii->getIntrinsicID() == llvm::Intrinsic::uadd_with_overflow &&
+            extract->getIndices()[0] == 0)
             return sum_mask(ii);
         return 0;
     }
@@ -314,7 +329,8 @@ Value* StoragePass::offset_of(Value* v) {
         return offsets_[v];
     } else if (auto* select = llvm::dyn_cast<llvm::SelectInst>(inst)) {
         Value* t = is_no_pointer(select->getTrueValue()) ? b.getInt32(0) : offset_of(select->getTrueValue());
-        Value* f = is_no_pointer(select->getFalseValue()) ? b.getInt32(0) : offset_of(select->getFalseValue());
+        Value* f =
+            is_no_pointer(select->getFalseValue()) ? b.getInt32(0) : offset_of(select->getFalseValue());
         if (t && f)
             result = b.CreateSelect(select->getCondition(), t, f);
     } else if (llvm::isa<llvm::CastInst>(inst)) {
@@ -375,7 +391,8 @@ Value* StoragePass::candidate_of(Value* v) {
             mine->addIncoming(candidate_of(phi->getIncomingValue(k)), phi->getIncomingBlock(k));
         return mine;
     } else if (auto* select = llvm::dyn_cast<llvm::SelectInst>(inst)) {
-        result = b.CreateSelect(select->getCondition(), candidate_of(select->getTrueValue()), candidate_of(select->getFalseValue()));
+        result = b.CreateSelect(select->getCondition(), candidate_of(select->getTrueValue()),
+                                candidate_of(select->getFalseValue()));
     } else if (llvm::isa<llvm::CastInst>(inst) || inst->getOpcode() == Instruction::Sub) {
         result = candidate_of(inst->getOperand(0));
     } else if (inst->getOpcode() == Instruction::Or) {
@@ -393,18 +410,21 @@ Value* StoragePass::candidate_of(Value* v) {
 
 uint32_t StoragePass::binding_index(const Binding& fresh) {
     return find_or_add(shader_.interface.bindings, fresh, [&](const Binding& b) {
-        return b.kind == fresh.kind && b.slot == fresh.slot && b.bank == fresh.bank && b.offset == fresh.offset;
+        return b.kind == fresh.kind && b.slot == fresh.slot && b.bank == fresh.bank &&
+               b.offset == fresh.offset;
     });
 }
 
-Value* StoragePass::emit(llvm::IRBuilder<>& b, llvm::CallInst* call, Intrinsic id, const Binding& fresh, Value* offset) {
+Value* StoragePass::emit(llvm::IRBuilder<>& b, llvm::CallInst* call, Intrinsic id, const Binding& fresh,
+                         Value* offset) {
     const uint32_t index = binding_index(fresh);
     Binding& binding = shader_.interface.bindings[index];
     Value* place = b.getInt32(index);
     if (fresh.kind == BindingKind::uniform) {
         // Words only: narrower loads are cut out of them.
         if (auto* c = llvm::dyn_cast<llvm::ConstantInt>(offset)) {
-            binding.bytes_read = std::max(binding.bytes_read, (static_cast<uint32_t>(c->getZExtValue()) & ~3u) + 4);
+            binding.bytes_read =
+                std::max(binding.bytes_read, (static_cast<uint32_t>(c->getZExtValue()) & ~3u) + 4);
         } else {
             binding.dynamic = true;
         }
@@ -417,8 +437,9 @@ Value* StoragePass::emit(llvm::IRBuilder<>& b, llvm::CallInst* call, Intrinsic i
     binding.written |= !is_load(id);
     binding.atomic |= id == Intrinsic::global_atomic_32 || id == Intrinsic::global_atomic_64;
     // The dictionary lists the bound forms in the order of the raw ones.
-    const auto bound = static_cast<Intrinsic>(static_cast<unsigned>(id) - static_cast<unsigned>(Intrinsic::global_load_8) +
-                                              static_cast<unsigned>(Intrinsic::ssbo_load_8));
+    const auto bound =
+        static_cast<Intrinsic>(static_cast<unsigned>(id) - static_cast<unsigned>(Intrinsic::global_load_8) +
+                               static_cast<unsigned>(Intrinsic::ssbo_load_8));
     llvm::SmallVector<Value*, 6> operands{place, offset};
     for (unsigned k = 1; k < call->arg_size(); ++k)
         operands.push_back(call->getArgOperand(k));
@@ -430,8 +451,10 @@ Result<void> StoragePass::rewrite(llvm::CallInst* call, Intrinsic id) {
     const uint64_t mask = operand_mask(address);
     Value* offset = mask ? offset_of(address) : nullptr;
     if (!offset)
-        return refuse(*call, std::string("the address of ") + intrinsic_info(id).name +
-                                 (mask ? " has an ambiguous base" : " is based on no buffer that the guest ABI knows"));
+        return refuse(
+            *call, LossCode::storage,
+            std::string("the address of ") + intrinsic_info(id).name +
+                (mask ? " has an ambiguous base" : " is based on no buffer that the guest ABI knows"));
     // Which base remains after the sums have chosen their sides.
     llvm::SmallVector<Binding, 16> candidates;
     const bool single = (mask & (mask - 1)) == 0 && bases_[llvm::countTrailingZeros(mask)].rows == 1;
@@ -443,7 +466,8 @@ Result<void> StoragePass::rewrite(llvm::CallInst* call, Intrinsic id) {
     if (!is_load(id))
         for (const Binding& b : candidates)
             if (b.kind == BindingKind::uniform && single)
-                return refuse(*call, "a store to uniform buffer " + std::to_string(b.slot) + " is not implemented");
+                return refuse(*call, LossCode::storage,
+                              "a store to uniform buffer " + std::to_string(b.slot) + " is not implemented");
     if (single) {
         llvm::IRBuilder<> b(call);
         Value* bound = emit(b, call, id, candidates[0], offset);
@@ -466,14 +490,16 @@ Result<void> StoragePass::rewrite(llvm::CallInst* call, Intrinsic id) {
     } else {
         Value* dense = b.getInt32(static_cast<uint32_t>(used.size() - 1));
         for (size_t k = 0; k + 1 < used.size(); ++k)
-            dense = b.CreateSelect(b.CreateICmpEQ(number, b.getInt32(used[k])), b.getInt32(static_cast<uint32_t>(k)), dense);
+            dense = b.CreateSelect(b.CreateICmpEQ(number, b.getInt32(used[k])),
+                                   b.getInt32(static_cast<uint32_t>(k)), dense);
         number = dense;
     }
     for (const uint32_t k : used)
         if (!is_load(id) && candidates[k].kind == BindingKind::uniform)
-            return refuse(*call, "a store to a uniform buffer is not implemented");
-    switch_over(call, number, static_cast<unsigned>(used.size()),
-                [&](unsigned k, llvm::IRBuilder<>& in) { return emit(in, call, id, candidates[used[k]], offset); });
+            return refuse(*call, LossCode::storage, "a store to a uniform buffer is not implemented");
+    switch_over(call, number, static_cast<unsigned>(used.size()), [&](unsigned k, llvm::IRBuilder<>& in) {
+        return emit(in, call, id, candidates[used[k]], offset);
+    });
     return {};
 }
 
@@ -509,6 +535,8 @@ Result<void> StoragePass::run() {
 
 } // namespace
 
-Result<void> global_to_storage(ShaderModule& shader) { return StoragePass(shader).run(); }
+Result<void> global_to_storage(ShaderModule& shader) {
+    return StoragePass(shader).run();
+}
 
 } // namespace dmsh

@@ -1,20 +1,24 @@
-// Guarantees: every raw texture and image operation has become a bound one, its handle traced (handle_values.h) to a slot, a separate
-// pair, a word in a bank, an array with a run-time element, or a choice between them (B-020..B-031, B-040..B-053); the bindings are in
-// the interface, one per slot and type. What cannot be traced is refused with the reason; nothing is deleted silently (B-044).
-// Size queries come last and take the type that other accesses show (B-026, B-027).
-// Leaves: handle words read as plain data, which bind_constant_banks turns into reads of the handle bank.
+// Guarantees: every raw texture and image operation has become a bound one, its handle traced
+// (handle_values.h) to a slot, a separate pair, a word in a bank, an array with a run-time element, or a
+// choice between them (B-020..B-031, B-040..B-053); the bindings are in the interface, one per slot and type.
+// What cannot be traced is refused with the reason; nothing is deleted silently (B-044). Size queries come
+// last and take the type that other accesses show (B-026, B-027). Leaves: handle words read as plain data,
+// which bind_constant_banks turns into reads of the handle bank.
 #include "compiler/passes/handle_values.h"
 #include "compiler/passes/passes.h"
 
 namespace dmsh {
 namespace {
 
-constexpr uint32_t kUnboundedElements = 32; // elements of an array in a uniform buffer that no code bounds (Limits table)
+constexpr uint32_t kUnboundedElements =
+    32; // elements of an array in a uniform buffer that no code bounds (Limits table)
 
 bool is_image_op(Intrinsic id) {
     return id == Intrinsic::img_load || id == Intrinsic::img_store || id == Intrinsic::img_atomic;
 }
-bool is_query(Intrinsic id) { return id == Intrinsic::tex_size || id == Intrinsic::tex_info; }
+bool is_query(Intrinsic id) {
+    return id == Intrinsic::tex_size || id == Intrinsic::tex_info;
+}
 bool is_texture_op(Intrinsic id) {
     switch (id) {
     case Intrinsic::tex_sample:
@@ -27,7 +31,9 @@ bool is_texture_op(Intrinsic id) {
     default: return false;
     }
 }
-bool needs_sampler(Intrinsic id) { return is_texture_op(id) && !is_query(id) && id != Intrinsic::tex_fetch; }
+bool needs_sampler(Intrinsic id) {
+    return is_texture_op(id) && !is_query(id) && id != Intrinsic::tex_fetch;
+}
 
 Intrinsic bound_form(Intrinsic id) {
     switch (id) {
@@ -55,7 +61,8 @@ class HandlePass {
   public:
     explicit HandlePass(ShaderModule& shader)
         : shader_(shader), abi_(*shader.input.abi), bindings_(shader.interface.bindings),
-          tracer_(abi_, shader.module->getDataLayout()), zero_(llvm::ConstantInt::get(llvm::Type::getInt32Ty(*shader.context), 0)) {}
+          tracer_(abi_, shader.module->getDataLayout()),
+          zero_(llvm::ConstantInt::get(llvm::Type::getInt32Ty(*shader.context), 0)) {}
 
     Result<void> run();
 
@@ -67,7 +74,8 @@ class HandlePass {
     llvm::Value* emit(llvm::IRBuilder<>& b, llvm::CallInst* call, Intrinsic id, const Access& access);
     const ResourceFact* fact(BindingKind kind, uint32_t slot) const;
     std::optional<uint32_t> image_slot_of_query(const HandleSource& source) const;
-    llvm::Value* emit_image_size(llvm::IRBuilder<>& b, llvm::CallInst* call, uint32_t binding, llvm::Value* index);
+    llvm::Value* emit_image_size(llvm::IRBuilder<>& b, llvm::CallInst* call, uint32_t binding,
+                                 llvm::Value* index);
 
     ShaderModule& shader_;
     const GuestAbi& abi_;
@@ -83,7 +91,8 @@ const ResourceFact* HandlePass::fact(BindingKind kind, uint32_t slot) const {
     return nullptr;
 }
 
-// Which table or bank the texture's word lies in: kind, slot, count; the sampler half as or_* or left to the caller.
+// Which table or bank the texture's word lies in: kind, slot, count; the sampler half as or_* or left to the
+// caller.
 Result<Binding> HandlePass::place(llvm::CallInst* call, const HandleSource& source, bool sampled) {
     HandleWord texture = source.word;
     std::optional<HandleWord> other = source.other;
@@ -93,20 +102,25 @@ Result<Binding> HandlePass::place(llvm::CallInst* call, const HandleSource& sour
     };
     if (other && in_samplers(texture) && !in_samplers(*other))
         std::swap(texture, *other);
-    const auto elements = [&](const HandleWord& w, uint32_t to_end) { return w.index ? std::min(w.count, to_end) : 1u; };
+    const auto elements = [&](const HandleWord& w, uint32_t to_end) {
+        return w.index ? std::min(w.count, to_end) : 1u;
+    };
     Binding b;
     b.bank = static_cast<uint8_t>(texture.bank);
     b.offset = texture.offset;
     if (texture.bank >= 32)
-        return refuse(*call, "a handle in constant bank " + std::to_string(texture.bank) + " is not implemented");
+        return refuse(*call, LossCode::handle,
+                      "a handle in constant bank " + std::to_string(texture.bank) + " is not implemented");
     if (texture.bank == abi_.handle_bank && abi_.textures.base != kNone) {
         if (!other) {
             if (const auto slot = abi_.textures.entry(texture.offset)) {
                 b.kind = BindingKind::texture;
                 b.slot = *slot;
-                // Slots of the image table share their words with the last combined slots (B-026): arrays end before them.
+                // Slots of the image table share their words with the last combined slots (B-026): arrays end
+                // before them.
                 uint32_t end = abi_.textures.count;
-                if (const auto first_image = abi_.images.base == kNone ? std::nullopt : abi_.textures.entry(abi_.images.base))
+                if (const auto first_image =
+                        abi_.images.base == kNone ? std::nullopt : abi_.textures.entry(abi_.images.base))
                     if (*slot < *first_image)
                         end = *first_image;
                 b.count = elements(texture, end - *slot);
@@ -114,14 +128,17 @@ Result<Binding> HandlePass::place(llvm::CallInst* call, const HandleSource& sour
             }
             if (const auto slot = abi_.separate_textures.entry(texture.offset)) {
                 if (sampled)
-                    return refuse(*call, "sampling separate texture " + std::to_string(*slot) + " without a sampler word");
+                    return refuse(*call, LossCode::handle,
+                                  "sampling separate texture " + std::to_string(*slot) +
+                                      " without a sampler word");
                 b.kind = BindingKind::separate_texture;
                 b.slot = *slot;
                 b.count = elements(texture, abi_.separate_textures.count - *slot);
                 return b;
             }
-            return refuse(*call, "handle word c" + std::to_string(texture.bank) + "[" + hex(texture.offset) +
-                                     "] is in no table of the guest ABI");
+            return refuse(*call, LossCode::handle,
+                          "handle word c" + std::to_string(texture.bank) + "[" + hex(texture.offset) +
+                              "] is in no table of the guest ABI");
         }
         const auto slot = abi_.separate_textures.entry(texture.offset);
         if (slot && in_samplers(*other)) {
@@ -137,14 +154,16 @@ Result<Binding> HandlePass::place(llvm::CallInst* call, const HandleSource& sour
     b.count = elements(texture, kUnboundedElements);
     if (other) {
         if (other->index)
-            return refuse(*call, "a pair of handle words whose second word is chosen at run time");
+            return refuse(*call, LossCode::handle,
+                          "a pair of handle words whose second word is chosen at run time");
         b.or_bank = static_cast<uint8_t>(other->bank);
         b.or_offset = other->offset;
     }
     return b;
 }
 
-// B-026: the image slot whose handle word a size query reads, when the word belongs to an image rather than to a texture.
+// B-026: the image slot whose handle word a size query reads, when the word belongs to an image rather than
+// to a texture.
 std::optional<uint32_t> HandlePass::image_slot_of_query(const HandleSource& source) const {
     if (source.other || source.word.bank != abi_.handle_bank)
         return std::nullopt;
@@ -172,8 +191,9 @@ Result<Access> HandlePass::bind(llvm::CallInst* call, Intrinsic id, const Handle
     const ResourceFact* f = fact(fresh.kind, fresh.slot);
     fresh.numeric = f && !desc.depth ? f->numeric : Numeric::real;
     const auto same_place = [&](const Binding& b) {
-        return b.kind == fresh.kind && b.slot == fresh.slot && b.bank == fresh.bank && b.offset == fresh.offset &&
-               b.count == fresh.count && b.or_bank == fresh.or_bank && b.or_offset == fresh.or_offset;
+        return b.kind == fresh.kind && b.slot == fresh.slot && b.bank == fresh.bank &&
+               b.offset == fresh.offset && b.count == fresh.count && b.or_bank == fresh.or_bank &&
+               b.or_offset == fresh.or_offset;
     };
     if (is_query(id)) {
         // Evidence in order: facts, another access of the slot, else two-dimensional (B-027).
@@ -188,10 +208,11 @@ Result<Access> HandlePass::bind(llvm::CallInst* call, Intrinsic id, const Handle
     }
     Access access;
     access.texture = find_or_add(bindings_, fresh, [&](const Binding& b) {
-        return same_place(b) && b.dim == fresh.dim && b.arrayed == fresh.arrayed && b.multisampled == fresh.multisampled &&
-               b.depth == fresh.depth && b.numeric == fresh.numeric;
+        return same_place(b) && b.dim == fresh.dim && b.arrayed == fresh.arrayed &&
+               b.multisampled == fresh.multisampled && b.depth == fresh.depth && b.numeric == fresh.numeric;
     });
-    access.texture_index = fresh.count > 1 ? (source.word.index ? source.word.index : source.other->index) : zero_;
+    access.texture_index =
+        fresh.count > 1 ? (source.word.index ? source.word.index : source.other->index) : zero_;
     if (!sampled)
         return access;
     bindings_[access.texture].sampled = true;
@@ -221,17 +242,19 @@ Result<Access> HandlePass::bind(llvm::CallInst* call, Intrinsic id, const Handle
 Result<Access> HandlePass::bind_image(llvm::CallInst* call, Intrinsic id, const HandleSource& source) {
     const ImgDesc desc = ImgDesc::unpack(*constant_u32(call->getArgOperand(1)));
     if (source.other)
-        return refuse(*call, "an image handle made of two words is not implemented");
+        return refuse(*call, LossCode::handle, "an image handle made of two words is not implemented");
     Binding fresh;
     fresh.bank = static_cast<uint8_t>(source.word.bank);
     fresh.offset = source.word.offset;
-    if (const auto slot = source.word.bank == abi_.handle_bank ? abi_.images.entry(source.word.offset) : std::nullopt) {
+    if (const auto slot =
+            source.word.bank == abi_.handle_bank ? abi_.images.entry(source.word.offset) : std::nullopt) {
         fresh.kind = BindingKind::image;
         fresh.slot = *slot;
         fresh.count = source.word.index ? std::min(source.word.count, abi_.images.count - *slot) : 1;
     } else if (source.word.bank == abi_.handle_bank && abi_.images.base != kNone) {
-        return refuse(*call, "image handle word c" + std::to_string(source.word.bank) + "[" + hex(source.word.offset) +
-                                 "] is not in the image table");
+        return refuse(*call, LossCode::handle,
+                      "image handle word c" + std::to_string(source.word.bank) + "[" +
+                          hex(source.word.offset) + "] is not in the image table");
     } else {
         fresh.kind = BindingKind::image_in_bank;
         fresh.slot = source.word.offset;
@@ -244,9 +267,9 @@ Result<Access> HandlePass::bind_image(llvm::CallInst* call, Intrinsic id, const 
     fresh.numeric = desc.access == ImageAccess::formatted ? (f ? f->numeric : Numeric::real) : Numeric::uint;
     Access access;
     access.texture = find_or_add(bindings_, fresh, [&](const Binding& b) {
-        return b.kind == fresh.kind && b.slot == fresh.slot && b.bank == fresh.bank && b.offset == fresh.offset &&
-               b.count == fresh.count && b.dim == fresh.dim && b.arrayed == fresh.arrayed && b.access == fresh.access &&
-               b.numeric == fresh.numeric;
+        return b.kind == fresh.kind && b.slot == fresh.slot && b.bank == fresh.bank &&
+               b.offset == fresh.offset && b.count == fresh.count && b.dim == fresh.dim &&
+               b.arrayed == fresh.arrayed && b.access == fresh.access && b.numeric == fresh.numeric;
     });
     bindings_[access.texture].written |= id != Intrinsic::img_load;
     bindings_[access.texture].atomic |= id == Intrinsic::img_atomic;
@@ -254,7 +277,8 @@ Result<Access> HandlePass::bind_image(llvm::CallInst* call, Intrinsic id, const 
     return access;
 }
 
-llvm::Value* HandlePass::emit(llvm::IRBuilder<>& b, llvm::CallInst* call, Intrinsic id, const Access& access) {
+llvm::Value* HandlePass::emit(llvm::IRBuilder<>& b, llvm::CallInst* call, Intrinsic id,
+                              const Access& access) {
     const Binding& binding = bindings_[access.texture];
     llvm::SmallVector<llvm::Value*, 20> operands{b.getInt32(access.texture), access.texture_index};
     if (is_image_op(id)) {
@@ -276,28 +300,32 @@ llvm::Value* HandlePass::emit(llvm::IRBuilder<>& b, llvm::CallInst* call, Intrin
     for (unsigned k = 2; k < call->arg_size(); ++k)
         operands.push_back(call->getArgOperand(k));
     llvm::CallInst* bound = dmsh::call(b, bound_form(id), operands);
-    bound->setMetadata("pc", call->getMetadata("pc"));
+    bound->setMetadata("dmsh.pc", call->getMetadata("dmsh.pc"));
     return bound;
 }
 
-llvm::Value* HandlePass::emit_image_size(llvm::IRBuilder<>& b, llvm::CallInst* call, uint32_t binding, llvm::Value* index) {
+llvm::Value* HandlePass::emit_image_size(llvm::IRBuilder<>& b, llvm::CallInst* call, uint32_t binding,
+                                         llvm::Value* index) {
     ImgDesc desc;
     desc.dim = bindings_[binding].dim;
     desc.arrayed = bindings_[binding].arrayed;
     desc.access = bindings_[binding].access;
     desc.numeric = bindings_[binding].numeric;
-    llvm::CallInst* bound = dmsh::call(b, Intrinsic::bimg_size, {b.getInt32(binding), index, b.getInt32(desc.pack())});
-    bound->setMetadata("pc", call->getMetadata("pc"));
+    llvm::CallInst* bound =
+        dmsh::call(b, Intrinsic::bimg_size, {b.getInt32(binding), index, b.getInt32(desc.pack())});
+    bound->setMetadata("dmsh.pc", call->getMetadata("dmsh.pc"));
     return bound;
 }
 
 Result<void> HandlePass::rewrite(llvm::CallInst* call, Intrinsic id) {
     const HandleVerdict verdict = tracer_.trace(call->getArgOperand(0));
     if (shader_.input.trace_handles)
-        shader_.handle_trace.push_back(std::string(intrinsic_info(id).name) + " at " + hex(pc_of(*call)) + ": " +
-                                       handle_text(verdict));
+        shader_.handle_trace.push_back(std::string(intrinsic_info(id).name) + " at " + hex(pc_of(*call)) +
+                                       ": " + handle_text(verdict));
     if (verdict.sources.empty())
-        return refuse(*call, std::string("the handle of ") + intrinsic_info(id).name + " cannot be traced: " + verdict.reason);
+        return refuse(*call, LossCode::handle,
+                      std::string("the handle of ") + intrinsic_info(id).name +
+                          " cannot be traced: " + verdict.reason);
 
     if (id == Intrinsic::tex_size && verdict.sources.size() == 1)
         if (const auto slot = image_slot_of_query(verdict.sources[0])) {
@@ -350,7 +378,8 @@ Result<void> HandlePass::rewrite(llvm::CallInst* call, Intrinsic id) {
     // Reads: read each and select, so that implicit derivatives stay where all lanes of the quad are.
     llvm::Value* value = emit(b, call, id, accesses.back());
     for (unsigned k = static_cast<unsigned>(accesses.size()) - 1; k-- > 0;)
-        value = b.CreateSelect(b.CreateICmpEQ(verdict.selector, b.getInt32(k)), emit(b, call, id, accesses[k]), value);
+        value = b.CreateSelect(b.CreateICmpEQ(verdict.selector, b.getInt32(k)),
+                               emit(b, call, id, accesses[k]), value);
     call->replaceAllUsesWith(value);
     call->eraseFromParent();
     return {};
@@ -368,6 +397,8 @@ Result<void> HandlePass::run() {
 
 } // namespace
 
-Result<void> trace_handles(ShaderModule& shader) { return HandlePass(shader).run(); }
+Result<void> trace_handles(ShaderModule& shader) {
+    return HandlePass(shader).run();
+}
 
 } // namespace dmsh

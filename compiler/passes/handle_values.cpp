@@ -7,7 +7,9 @@ namespace {
 
 constexpr uint32_t kMaxMergedElements = 32; // span of an array made out of single words chosen at run time
 
-bool is_web(llvm::Value* v) { return llvm::isa<llvm::PHINode>(v) || llvm::isa<llvm::SelectInst>(v); }
+bool is_web(llvm::Value* v) {
+    return llvm::isa<llvm::PHINode>(v) || llvm::isa<llvm::SelectInst>(v);
+}
 
 llvm::SmallVector<llvm::Value*, 4> inputs_of(llvm::Instruction* inst) {
     llvm::SmallVector<llvm::Value*, 4> in;
@@ -21,7 +23,8 @@ llvm::SmallVector<llvm::Value*, 4> inputs_of(llvm::Instruction* inst) {
 } // namespace
 
 uint32_t HandleTracer::stride_of(uint32_t bank) const {
-    // Handles in uniform buffers are 64-bit like those of the tables (bindings-and-reflection.md, "Handle word").
+    // Handles in uniform buffers are 64-bit like those of the tables (bindings-and-reflection.md, "Handle
+    // word").
     return bank == abi_.handle_bank && abi_.textures.base != kNone ? abi_.textures.stride : 8;
 }
 
@@ -63,7 +66,8 @@ HandleVerdict HandleTracer::trace_leaf(llvm::Value* v) {
         llvm::Value* element = nullptr;
         if (offset.terms.size() == 1)
             if (auto* shl = llvm::dyn_cast<llvm::BinaryOperator>(offset.terms[0]);
-                shl && shl->getOpcode() == llvm::Instruction::Shl && constant_u32(shl->getOperand(1)) == shift)
+                shl && shl->getOpcode() == llvm::Instruction::Shl &&
+                constant_u32(shl->getOperand(1)) == shift)
                 element = shl->getOperand(0);
         if (!element) {
             OffsetSum variable = offset;
@@ -120,8 +124,11 @@ HandleVerdict HandleTracer::trace_web(llvm::Instruction* top) {
         for (llvm::Value* in : inputs_of(web[i])) {
             if (is_web(in))
                 web.insert(llvm::cast<llvm::Instruction>(in));
-            else if (web[i] == top && (llvm::isa<llvm::UndefValue>(in) || llvm::isa<llvm::ConstantInt>(in)))
-                constant_at_top |= llvm::isa<llvm::ConstantInt>(in); // resolves at the phi asked about only (B-041)
+            else if (llvm::isa<llvm::UndefValue>(in) || constant_u32(in) == 0u)
+                continue; // a register that nothing wrote: no candidate; such a path may take any of them
+            else if (web[i] == top && llvm::isa<llvm::ConstantInt>(in))
+                constant_at_top =
+                    true; // one value or a constant resolves at the phi asked about only (B-041)
             else
                 leaves.insert(in);
         }
@@ -156,7 +163,8 @@ HandleVerdict HandleTracer::trace_web(llvm::Instruction* top) {
         return verdict;
     }
 
-    // Candidates that are words of one table become one array; then the web carries element numbers, else source numbers.
+    // Candidates that are words of one table become one array; then the web carries element numbers, else
+    // source numbers.
     const HandleSource first = verdict.sources[0];
     const uint32_t stride = stride_of(first.word.bank);
     bool one_table = true;
@@ -169,7 +177,8 @@ HandleVerdict HandleTracer::trace_web(llvm::Instruction* top) {
     }
     one_table &= (high - low) / stride < kMaxMergedElements;
     if (!one_table) {
-        // An element number that does not dominate the access would have to be carried beside the source number.
+        // An element number that does not dominate the access would have to be carried beside the source
+        // number.
         for (const HandleSource& s : verdict.sources)
             if (s.word.index || (s.other && s.other->index)) {
                 verdict.sources.clear();
@@ -180,9 +189,10 @@ HandleVerdict HandleTracer::trace_web(llvm::Instruction* top) {
     llvm::Type* i32 = llvm::Type::getInt32Ty(top->getContext());
     llvm::DenseMap<llvm::Value*, llvm::Value*> number;
     uint32_t count = 1;
-    for (llvm::Value* in : inputs_of(top))
-        if (llvm::isa<llvm::Constant>(in))
-            number[in] = llvm::ConstantInt::get(i32, 0);
+    for (llvm::Instruction* inst : web)
+        for (llvm::Value* in : inputs_of(inst))
+            if (llvm::isa<llvm::Constant>(in))
+                number[in] = llvm::ConstantInt::get(i32, 0);
     for (llvm::Value* leaf : leaves) {
         const HandleSource& s = verdict.sources[source_of[leaf]];
         if (!one_table) {

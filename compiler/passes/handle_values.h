@@ -9,7 +9,7 @@ struct HandleWord {
     uint32_t bank = 0;
     uint32_t offset = 0;
     llvm::Value* index = nullptr; // i32, in elements of `stride`
-    uint32_t count = 1;           // elements that the index can reach, as far as the code bounds it; ~0 = unknown
+    uint32_t count = 1; // elements that the index can reach, as far as the code bounds it; ~0 = unknown
     bool operator==(const HandleWord&) const = default;
 };
 
@@ -20,7 +20,8 @@ struct HandleSource {
     bool operator==(const HandleSource&) const = default;
 };
 
-// Verdict: no source = untraceable, with the reason; one = bound; several = choose by `selector` (i32 index into sources).
+// Verdict: no source = untraceable, with the reason; one = bound; several = choose by `selector` (i32 index
+// into sources).
 struct HandleVerdict {
     llvm::SmallVector<HandleSource, 2> sources;
     llvm::Value* selector = nullptr;
@@ -45,7 +46,8 @@ class HandleTracer {
     llvm::DenseMap<llvm::Value*, HandleVerdict> memo_;
 };
 
-// Text of a verdict for --trace-handles: "slot c2[0x20]", "c2[0x168] | c2[0x568]", "array c2[0x20 + 8 * i], 8 elements".
+// Text of a verdict for --trace-handles: "slot c2[0x20]", "c2[0x168] | c2[0x568]", "array c2[0x20 + 8 * i], 8
+// elements".
 std::string handle_text(const HandleVerdict& verdict);
 
 } // namespace dmsh

@@ -1,5 +1,5 @@
-// Guarantees: the interface's flags and builtin masks say what the final IR does: writes memory, demotes, lanes, derivatives, per sample,
-// attributes used beyond the SPH's. Checks the limit of bindings (B-024).
+// Guarantees: the interface's flags and builtin masks say what the final IR does: writes memory, demotes,
+// lanes, derivatives, per sample, attributes used beyond the SPH's. Checks the limit of bindings (B-024).
 // Keeps: everything that the lifter took from the SPH.
 #include "compiler/passes/pass_support.h"
 #include "compiler/passes/passes.h"
@@ -101,8 +101,12 @@ Result<void> fill_interface(ShaderModule& shader) {
                     face.per_sample = true; // T-031
                     face.builtins_read |= builtin_bit(Builtin::sample_id);
                     break;
-                case SpecialRegister::base_instance: face.builtins_read |= builtin_bit(Builtin::base_instance); break;
-                case SpecialRegister::invocation_id: face.builtins_read |= builtin_bit(Builtin::invocation_id); break;
+                case SpecialRegister::base_instance:
+                    face.builtins_read |= builtin_bit(Builtin::base_instance);
+                    break;
+                case SpecialRegister::invocation_id:
+                    face.builtins_read |= builtin_bit(Builtin::invocation_id);
+                    break;
                 case SpecialRegister::laneid:
                 case SpecialRegister::eqmask:
                 case SpecialRegister::ltmask:
@@ -115,7 +119,9 @@ Result<void> fill_interface(ShaderModule& shader) {
                 case SpecialRegister::tid_x:
                 case SpecialRegister::tid_y:
                 case SpecialRegister::tid_z:
-                case SpecialRegister::tid_packed: face.builtins_read |= builtin_bit(Builtin::thread_id); break;
+                case SpecialRegister::tid_packed:
+                    face.builtins_read |= builtin_bit(Builtin::thread_id);
+                    break;
                 case SpecialRegister::ctaid_x:
                 case SpecialRegister::ctaid_y:
                 case SpecialRegister::ctaid_z: face.builtins_read |= builtin_bit(Builtin::group_id); break;
@@ -126,8 +132,12 @@ Result<void> fill_interface(ShaderModule& shader) {
             default: break;
             }
         }
-    if (face.bindings.size() > kMaxBindings)
-        return Error{std::to_string(face.bindings.size()) + " bindings, over the limit of " + std::to_string(kMaxBindings)};
+    if (face.bindings.size() > kMaxBindings) {
+        Error error{std::to_string(face.bindings.size()) + " bindings, over the limit of " +
+                    std::to_string(kMaxBindings)};
+        error.code = static_cast<uint16_t>(LossCode::limits);
+        return error;
+    }
     return {};
 }
 

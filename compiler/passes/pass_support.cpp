@@ -14,7 +14,7 @@ std::optional<uint32_t> constant_u32(const llvm::Value* v) {
 }
 
 uint32_t pc_of(const llvm::Instruction& inst) {
-    if (const llvm::MDNode* node = inst.getMetadata("pc"))
+    if (const llvm::MDNode* node = inst.getMetadata("dmsh.pc"))
         if (const auto* c = llvm::mdconst::dyn_extract<llvm::ConstantInt>(node->getOperand(0)))
             return static_cast<uint32_t>(c->getZExtValue());
     return 0;
@@ -26,8 +26,10 @@ std::string hex(uint64_t value) {
     return buf;
 }
 
-Error refuse(const llvm::Instruction& inst, const std::string& text) {
-    return Error{text + " at " + hex(pc_of(inst))};
+Error refuse(const llvm::Instruction& inst, LossCode code, const std::string& text) {
+    Error error{text + " at " + hex(pc_of(inst))};
+    error.code = static_cast<uint16_t>(code);
+    return error;
 }
 
 OffsetSum split_offset(llvm::Value* v) {
@@ -70,14 +72,17 @@ llvm::Value* join_offset(llvm::IRBuilderBase& b, const OffsetSum& sum) {
 }
 
 uint32_t max_value(const llvm::Value* v, const llvm::DataLayout& layout) {
-    if (const auto* ii = llvm::dyn_cast<llvm::IntrinsicInst>(v); ii && ii->getIntrinsicID() == llvm::Intrinsic::umin)
+    if (const auto* ii = llvm::dyn_cast<llvm::IntrinsicInst>(v);
+        ii && ii->getIntrinsicID() == llvm::Intrinsic::umin)
         return std::min(max_value(ii->getArgOperand(0), layout), max_value(ii->getArgOperand(1), layout));
     if (const auto* sel = llvm::dyn_cast<llvm::SelectInst>(v)) {
         // select (icmp ult a, b), a, b in either spelling is umin(a, b)
         const auto* cmp = llvm::dyn_cast<llvm::ICmpInst>(sel->getCondition());
-        const uint32_t t = max_value(sel->getTrueValue(), layout), f = max_value(sel->getFalseValue(), layout);
+        const uint32_t t = max_value(sel->getTrueValue(), layout),
+                       f = max_value(sel->getFalseValue(), layout);
         if (cmp && cmp->getOperand(0) == sel->getTrueValue() && cmp->getOperand(1) == sel->getFalseValue() &&
-            (cmp->getPredicate() == llvm::CmpInst::ICMP_ULT || cmp->getPredicate() == llvm::CmpInst::ICMP_ULE))
+            (cmp->getPredicate() == llvm::CmpInst::ICMP_ULT ||
+             cmp->getPredicate() == llvm::CmpInst::ICMP_ULE))
             return std::min(t, f);
         return std::max(t, f);
     }

@@ -1,7 +1,8 @@
 // Guarantees: (interp * w) * rcp(w) with w = frag_coord.w is the interpolated value itself.
-// IPA reads a value divided by w and the code multiplies by its own 1 / frag_coord.w to undo that; attr_interp is defined as what that
-// product means, and the lifter put the factor w in only to keep IPA's own result right. Both factors come from one word, so
-// taking them out is exact by definition; keeping them would add two roundings that the guest's hardware does not make.
+// IPA reads a value divided by w and the code multiplies by its own 1 / frag_coord.w to undo that;
+// attr_interp is defined as what that product means, and the lifter put the factor w in only to keep IPA's
+// own result right. Both factors come from one word, so taking them out is exact by definition; keeping them
+// would add two roundings that the guest's hardware does not make.
 #include "compiler/passes/pass_support.h"
 #include "compiler/passes/passes.h"
 
@@ -14,7 +15,8 @@ llvm::Value* strip(llvm::Value* v) {
     for (;;) {
         if (auto* cast = llvm::dyn_cast<llvm::BitCastInst>(v))
             v = cast->getOperand(0);
-        else if (auto* call = llvm::dyn_cast<llvm::CallInst>(v); call && intrinsic_of(*call) == Intrinsic::ftz)
+        else if (auto* call = llvm::dyn_cast<llvm::CallInst>(v);
+                 call && intrinsic_of(*call) == Intrinsic::ftz)
             v = call->getArgOperand(0);
         else
             return v;
@@ -34,7 +36,8 @@ bool is_position_w(llvm::Value* v) {
 bool is_reciprocal_w(llvm::Value* v) {
     auto* call = llvm::dyn_cast<llvm::CallInst>(strip(v));
     return call && intrinsic_of(*call) == Intrinsic::mufu &&
-           constant_u32(call->getArgOperand(0)) == static_cast<uint32_t>(MufuOp::rcp) && is_position_w(call->getArgOperand(1));
+           constant_u32(call->getArgOperand(0)) == static_cast<uint32_t>(MufuOp::rcp) &&
+           is_position_w(call->getArgOperand(1));
 }
 
 llvm::CallInst* interpolated_times_w(llvm::Value* v) {
