@@ -1,0 +1,184 @@
+// Finds the table row of a machine word, and walks the words of a code area.
+#include <algorithm>
+
+#include "compiler/isa/table.h"
+
+namespace dmsh::isa {
+namespace {
+
+// Candidate rows by the opcode bits that all patterns of an architecture have in common: sm_53 by the upper
+// 13 bits, sm_86 by the lower 12. Rows with '-' in these bits stand under each index that they cover.
+class RowIndex {
+  public:
+    RowIndex(std::span<const Row> rows, unsigned lo, unsigned bits)
+        : lo_(lo), first_((size_t(1) << bits) + 1) {
+        uint64_t index_mask = ((uint64_t(1) << bits) - 1) << lo;
+        for (uint64_t key = 0; key < uint64_t(1) << bits; ++key) {
+            first_[key] = uint32_t(candidates_.size());
+            for (const Row& row : rows)
+                if ((((key << lo) ^ row.match_lo) & row.mask_lo & index_mask) == 0)
+                    candidates_.push_back(&row);
+        }
+        first_.back() = uint32_t(candidates_.size());
+        key_mask_ = (uint64_t(1) << bits) - 1;
+    }
+
+    const Row* find(uint64_t lo, uint64_t hi, bool ignore_unused) const {
+        uint64_t key = lo >> lo_ & key_mask_;
+        for (uint32_t i = first_[key]; i != first_[key + 1]; ++i) {
+            const Row& row = *candidates_[i];
+            if ((lo & row.mask_lo) != row.match_lo || (hi & row.mask_hi) != row.match_hi)
+                continue;
+            if (!ignore_unused && ((lo & ~row.used_lo) || (hi & ~row.used_hi)))
+                continue;
+            if (values_have_meaning(row, lo, hi))
+                return &row;
+        }
+        return nullptr;
+    }
+
+  private:
+    static bool values_have_meaning(const Row& row, uint64_t lo, uint64_t hi) {
+        for (const FieldPlace& place : row.fields)
+            if (const FieldInfo& info = field_info(place.field);
+                !info.values.empty() && info.meaningless(extract(place, lo, hi)))
+                return false;
+        return true;
+    }
+
+    unsigned lo_;
+    uint64_t key_mask_ = 0;
+    std::vector<uint32_t> first_;
+    std::vector<const Row*> candidates_;
+};
+
+const RowIndex& maxwell_index() {
+    static const RowIndex index(maxwell_rows(), 51, 13);
+    return index;
+}
+
+const RowIndex& ampere_index() {
+    static const RowIndex index(ampere_rows(), 0, 12);
+    return index;
+}
+
+int64_t sign_extend(uint64_t value, unsigned bits) {
+    if (bits == 0 || bits >= 64)
+        return int64_t(value);
+    uint64_t sign = uint64_t(1) << (bits - 1);
+    return int64_t((value ^ sign) - sign);
+}
+
+uint64_t read_u64(std::span<const uint8_t> code, size_t at) {
+    uint64_t value = 0;
+    for (unsigned i = 0; i < 8; ++i)
+        value |= uint64_t(code[at + i]) << (8 * i);
+    return value;
+}
+
+} // namespace
+
+const Row* decode_maxwell(uint64_t word, bool ignore_unused) {
+    return maxwell_index().find(word, 0, ignore_unused);
+}
+
+const Row* decode_ampere(uint64_t lo, uint64_t hi, bool ignore_unused) {
+    return ampere_index().find(lo, hi, ignore_unused);
+}
+
+std::optional<Instruction> decode(Arch arch, uint64_t lo, uint64_t hi, uint32_t pc, bool ignore_unused) {
+    const Row* row =
+        arch == Arch::sm_53 ? decode_maxwell(lo, ignore_unused) : decode_ampere(lo, hi, ignore_unused);
+    if (!row)
+        return std::nullopt;
+    return Instruction{row, lo, hi, pc, 0};
+}
+
+std::string_view Instruction::mnemonic() const {
+    return op_name(row->op);
+}
+
+uint64_t Instruction::get(F field) const {
+    uint8_t index = row->index[size_t(field)];
+    return index == 0 ? 0 : extract(row->fields[index - 1], lo, hi);
+}
+
+int64_t Instruction::get_signed(F field) const {
+    uint8_t index = row->index[size_t(field)];
+    if (index == 0)
+        return 0;
+    const FieldPlace& place = row->fields[index - 1];
+    uint64_t value = extract(place, lo, hi);
+    if (field == F::imm)
+        return int32_t(value);
+    return sign_extend(value, place.pieces[0].width == 0 ? 32 : place.bits);
+}
+
+std::string_view Instruction::text(F field) const {
+    if (!has(field))
+        return {};
+    const FieldInfo& info = field_info(field);
+    uint64_t value = get(field);
+    return info.meaningless(value) || info.values.empty() ? std::string_view() : info.values[value];
+}
+
+uint32_t Instruction::next_pc() const {
+    return first_instruction(row->arch, pc + instruction_bytes(row->arch));
+}
+
+int64_t Instruction::target() const {
+    if (has(F::address))
+        return int64_t(get(F::address));
+    return int64_t(pc) + instruction_bytes(row->arch) + get_signed(F::offset);
+}
+
+uint32_t first_instruction(Arch arch, uint32_t pc) {
+    return arch == Arch::sm_53 && pc % 32 == 0 ? pc + 8 : pc;
+}
+
+bool ProgramWords::next(uint64_t& lo, uint64_t& hi, uint32_t& pc, uint32_t& control) {
+    size_t size = instruction_bytes(arch_);
+    if (code_.size() < size || pc_ > code_.size() - size)
+        return false;
+    pc = pc_;
+    lo = read_u64(code_, pc);
+    if (arch_ == Arch::sm_53) {
+        // The scheduling word holds 21 bits for each of the three instructions behind it.
+        uint64_t schedule = read_u64(code_, pc / 32 * 32);
+        control = uint32_t(schedule >> (21 * (pc % 32 / 8 - 1)) & 0x1fffff);
+        hi = 0;
+    } else {
+        control = 0;
+        hi = read_u64(code_, pc + 8);
+    }
+    pc_ = isa::first_instruction(arch_, pc_ + uint32_t(size));
+    return true;
+}
+
+std::vector<Instruction> decode_program(Arch arch, std::span<const uint8_t> code,
+                                        std::optional<DecodeFault>* fault) {
+    std::vector<Instruction> program;
+    // Program offsets are 32 bit; nothing behind that can be named.
+    code = code.first(std::min<size_t>(code.size(), 0x7fffffff));
+    ProgramWords words(arch, code);
+    uint64_t lo, hi;
+    uint32_t pc, control;
+    if (fault)
+        fault->reset();
+    while (words.next(lo, hi, pc, control)) {
+        std::optional<Instruction> instruction = decode(arch, lo, hi, pc);
+        if (!instruction) {
+            if (fault)
+                *fault = DecodeFault{
+                    pc, lo, hi, decode(arch, lo, hi, pc, true) ? "unused bits set" : "unknown instruction"};
+            return program;
+        }
+        instruction->control = control;
+        program.push_back(*instruction);
+    }
+    if (fault && words.position() < code.size())
+        *fault = DecodeFault{words.position(), 0, 0, "truncated"};
+    return program;
+}
+
+} // namespace dmsh::isa
