@@ -1,0 +1,106 @@
+// LiftContext: what a mnemonic's function works with: operands in, registers out, an IR builder in between.
+#pragma once
+#include "compiler/isa/isa.h"
+#include "compiler/lift/intrinsics.h"
+#include "compiler/lift/shader_module.h"
+#include "compiler/lift/ssa_builder.h"
+
+namespace dmsh {
+
+using llvm::Value;
+
+class LiftContext {
+  public:
+    LiftContext(ShaderModule& shader, SsaBuilder& ssa);
+
+    // ---- registers. Values are i32; the same bits as float, half pair, i64 or double on request. RZ reads 0 and drops writes.
+    Value* reg(uint64_t r);
+    Value* reg_float(uint64_t r) { return as_float(reg(r)); }
+    Value* reg64(uint64_t r);                     // pair r (low), r + 1 (high); RZ: 0
+    Value* reg_double(uint64_t r) { return as_double(reg64(r)); }
+    void set_reg(uint64_t r, Value* value);       // i32, float, or half-pair bits as i32
+    void set_reg64(uint64_t r, Value* value);     // i64 or double
+    // ---- predicates (i1). PT reads true and drops writes.
+    Value* predicate(uint64_t p, bool negated = false);
+    void set_predicate(uint64_t p, Value* value);
+    // ---- condition code flags (i1)
+    Value* flag(Variable which) { return ssa_.read(block_, which); }
+    void set_flag(Variable which, Value* value) { write(which, value); }
+    // Z and S of an integer result, C and O as given (null: cleared).
+    void set_integer_flags(Value* result, Value* carry = nullptr, Value* overflow = nullptr);
+    // Z and S of a float result: both set for NaN; C and O cleared.
+    void set_float_flags(Value* result);
+    // The 5-bit test of the condition code as i1.
+    Value* condition_code(uint64_t test);
+
+    // ---- operands of the instruction at hand, without modifiers
+    Value* src_a() { return reg(inst_->get(isa::F::src_a)); }
+    Value* src_b();   // register, constant bank, or immediate, as the form says
+    Value* src_c();   // register, constant bank (reg_cbuf), immediate (reg_imm)
+    Value* src_b64(); // pair, two bank words, or the double of an immediate
+    Value* src_c64();
+    Value* src_b_float() { return as_float(src_b()); }
+    Value* src_c_float() { return as_float(src_c()); }
+    Value* cbuf(uint64_t bank, uint64_t offset);
+    Value* src_predicate() { return predicate(get(isa::F::src_pred), flag(isa::F::src_pred_neg)); }
+
+    uint64_t get(isa::F field) const { return inst_->get(field); }
+    bool flag(isa::F field) const { return inst_->flag(field); }
+    bool has(isa::F field) const { return inst_->has(field); }
+    const isa::Instruction& inst() const { return *inst_; }
+
+    // ---- values
+    Value* i1(bool v) { return llvm::ConstantInt::getBool(b.getContext(), v); }
+    Value* i32(uint32_t v) { return b.getInt32(v); }
+    Value* i64(uint64_t v) { return b.getInt64(v); }
+    Value* f32(double v) { return llvm::ConstantFP::get(b.getFloatTy(), v); }
+    Value* f64(double v) { return llvm::ConstantFP::get(b.getDoubleTy(), v); }
+    Value* as_int(Value* v);    // float, half or double to the integer of the same bits
+    Value* as_float(Value* v);  // i32 to float
+    Value* as_double(Value* v); // i64 to double
+    Value* zext64(Value* v) { return b.CreateZExt(v, b.getInt64Ty()); }
+    Value* sext64(Value* v) { return b.CreateSExt(v, b.getInt64Ty()); }
+    Value* low32(Value* v) { return b.CreateTrunc(v, b.getInt32Ty()); }
+    Value* high32(Value* v) { return b.CreateTrunc(b.CreateLShr(v, 32), b.getInt32Ty()); }
+    Value* bool_to_int(Value* v, uint32_t if_true) { return b.CreateSelect(v, i32(if_true), i32(0)); }
+    // llvm.* with one overloaded type, that of the first operand.
+    Value* math(llvm::Intrinsic::ID id, llvm::ArrayRef<Value*> operands);
+    // dmsh.*; calls that are not pure carry `!dmsh.pc`, the instruction's address.
+    llvm::CallInst* call(Intrinsic id, llvm::ArrayRef<Value*> operands);
+
+    // Stops the lift after this instruction: "sm53 instruction X at 0x.. (..) <what>". The first call counts.
+    void refuse(std::string_view what = "is not implemented");
+    bool refused() const { return error_.has_value(); }
+
+    ShaderModule& shader;
+    const ShaderInput& input;
+    llvm::IRBuilder<> b;
+
+    bool exact() const { return input.float_mode == FloatMode::exact; }
+
+  private:
+    friend class Lifter;
+    void write(Variable v, Value* value);
+    Value* pair(Value* low, Value* high);
+
+    SsaBuilder& ssa_;
+    SsaBuilder::Block block_ = 0;
+    const isa::Instruction* inst_ = nullptr;
+    Value* guard_ = nullptr; // pure instructions under a guard: writes select between new and old by it
+    llvm::MDNode* pc_node_ = nullptr;
+    uint32_t pc_of_node_ = ~0u;
+    unsigned pc_kind_ = 0;
+    std::optional<Error> error_;
+    std::array<llvm::Function*, static_cast<size_t>(Intrinsic::count)> functions_{};
+};
+
+// How an instruction's effects may be guarded: `pure` ones run always and select what they write; `branch` ones get a block of their
+// own; `flow` is done by control-flow recovery; `refused` is known and not implemented.
+enum class LiftKind : uint8_t { missing, pure, branch, flow, refused };
+
+struct LiftEntry {
+    LiftKind kind = LiftKind::missing;
+    void (*function)(LiftContext&) = nullptr;
+};
+
+} // namespace dmsh

@@ -1,0 +1,164 @@
+// Flow kinds, conditions and jump-table idioms of Maxwell instructions.
+#include "compiler/lift/maxwell/flow_fields.h"
+
+namespace dmsh::maxwell {
+
+using isa::F;
+using isa::Form;
+using isa::Instruction;
+using isa::Op;
+
+namespace {
+constexpr uint8_t kCcFalse = 0, kCcTrue = 15, kCcFcsmTr = 28;
+} // namespace
+
+FlowKind flow_kind(const Instruction& inst) {
+    switch (inst.op()) {
+    case Op::BRA: return FlowKind::bra;
+    case Op::BRX: return FlowKind::brx;
+    case Op::CAL: return FlowKind::cal;
+    case Op::EXIT: return FlowKind::exit;
+    case Op::SSY: return FlowKind::ssy;
+    case Op::PBK: return FlowKind::pbk;
+    case Op::PCNT: return FlowKind::pcnt;
+    case Op::PRET: return FlowKind::pret;
+    case Op::SYNC: return FlowKind::sync;
+    case Op::BRK: return FlowKind::brk;
+    case Op::CONT: return FlowKind::cont;
+    case Op::RET: return FlowKind::ret;
+    // Absolute addresses need the place of the code in guest memory; the others need a trap handler or the hidden stack.
+    case Op::JMP:
+    case Op::JMX:
+    case Op::JCAL:
+    case Op::LONGJMP:
+    case Op::PLONGJMP:
+    case Op::PEXIT:
+    case Op::RTT:
+    case Op::BPT:
+    case Op::IDE: return FlowKind::refused;
+    default: return FlowKind::none;
+    }
+}
+
+StackKind pushed_kind(FlowKind k) {
+    switch (k) {
+    case FlowKind::ssy: return StackKind::ssy;
+    case FlowKind::pbk: return StackKind::pbk;
+    case FlowKind::pcnt: return StackKind::pcnt;
+    default: return StackKind::pret;
+    }
+}
+
+FlowCondition flow_condition(const Instruction& inst) {
+    FlowCondition c;
+    if (inst.has(F::pred)) {
+        c.predicate = static_cast<uint8_t>(inst.get(F::pred));
+        c.negated = inst.flag(F::pred_neg);
+    }
+    if (inst.has(F::cc_test))
+        c.condition_code = static_cast<uint8_t>(inst.get(F::cc_test));
+    return c;
+}
+
+bool never_taken(const FlowCondition& c) {
+    return (c.predicate == isa::kPt && c.negated) || c.condition_code == kCcFalse || c.condition_code == kCcFcsmTr;
+}
+
+bool flow_is_conditional(const Instruction& inst) {
+    const FlowCondition c = flow_condition(inst);
+    return c.predicate != isa::kPt || c.negated || c.condition_code != kCcTrue;
+}
+
+bool condition_code_known(uint8_t cc) { return cc < 24 || cc == kCcFcsmTr || cc == 30 || cc == 31; }
+
+bool flow_target_in_bank(const Instruction& inst) { return inst.flag(F::cbuf_target) || inst.form() == Form::cbuf; }
+
+uint32_t brx_register(const Instruction& inst) { return static_cast<uint32_t>(inst.get(F::src_a)); }
+
+int64_t brx_base(const Instruction& inst) { return int64_t{inst.pc} + 8 + inst.get_signed(F::offset); }
+
+bool writes_register(const Instruction& inst, uint32_t reg) {
+    if (!inst.has(F::dst))
+        return false;
+    const auto first = static_cast<uint32_t>(inst.get(F::dst));
+    if (first == isa::kRz || reg < first)
+        return false;
+    // Wide results: all that a form could write. More than it does write only makes a jump table be refused.
+    uint32_t count = 1;
+    switch (inst.op()) {
+    case Op::LDC:
+    case Op::LDG:
+    case Op::LD:
+    case Op::LDL:
+    case Op::LDS: {
+        const F size = inst.has(F::ldc_size) ? F::ldc_size : inst.has(F::mem_size) ? F::mem_size : inst.has(F::mem_size_st) ? F::mem_size_st : F::lds_size;
+        const uint64_t v = inst.get(size);
+        count = v < 5 ? 1 : v == 5 ? 2 : 4;
+        break;
+    }
+    case Op::ALD:
+    case Op::TEX:
+    case Op::TEXS:
+    case Op::TLD:
+    case Op::TLDS:
+    case Op::TLD4:
+    case Op::TLD4S:
+    case Op::TXD:
+    case Op::TXQ:
+    case Op::TMML:
+    case Op::SULD:
+    case Op::SUATOM:
+    case Op::ATOM:
+    case Op::ATOMS: count = 4; break;
+    case Op::DADD:
+    case Op::DMUL:
+    case Op::DFMA:
+    case Op::DMNMX:
+    case Op::F2F:
+    case Op::F2I:
+    case Op::I2F:
+    case Op::CS2R: count = 2; break;
+    default: break;
+    }
+    return reg < first + count;
+}
+
+std::optional<TableLoad> table_load(const Instruction& inst) {
+    if (inst.op() != Op::LDC || inst.get(F::ldc_size) != 4 || inst.get(F::ldc_mode) != 0 || flow_is_conditional(inst))
+        return std::nullopt;
+    const int64_t offset = inst.get_signed(F::cbuf_offset);
+    if (offset < 0)
+        return std::nullopt;
+    return TableLoad{static_cast<uint32_t>(inst.get(F::cbuf_bank)), static_cast<uint32_t>(offset), static_cast<uint32_t>(inst.get(F::src_a))};
+}
+
+std::optional<ShiftedIndex> shifted_index(const Instruction& inst) {
+    if (inst.op() != Op::SHL || inst.form() != Form::imm || flow_is_conditional(inst) || inst.imm32() > 31)
+        return std::nullopt;
+    return ShiftedIndex{static_cast<uint32_t>(inst.get(F::src_a)), inst.imm32()};
+}
+
+std::optional<uint32_t> index_limit(const Instruction& inst) {
+    if (flow_is_conditional(inst) || (inst.form() != Form::imm && inst.form() != Form::imm32))
+        return std::nullopt;
+    switch (inst.op()) {
+    case Op::IMNMX: // the predicate chooses the minimum
+        if (inst.flag(F::is_signed) || inst.get(F::src_pred) != isa::kPt || inst.flag(F::src_pred_neg) || inst.get(F::minmax_x))
+            return std::nullopt;
+        return inst.imm32();
+    case Op::LOP:
+    case Op::LOP32I:
+        if (inst.get(F::lop) != 0 || inst.flag(F::inv_a) || inst.flag(F::inv_b) || inst.flag(F::x))
+            return std::nullopt;
+        return inst.imm32();
+    case Op::BFE: {
+        const uint32_t width = inst.imm32() >> 8 & 255;
+        if (inst.flag(F::is_signed) || inst.flag(F::brev) || width > 16)
+            return std::nullopt;
+        return (1u << width) - 1;
+    }
+    default: return std::nullopt;
+    }
+}
+
+} // namespace dmsh::maxwell

@@ -1,0 +1,45 @@
+// What control-flow recovery reads from single Maxwell instructions: kinds, targets, conditions, jump-table idioms.
+#pragma once
+#include "compiler/isa/isa.h"
+#include "compiler/lift/control_flow.h"
+
+namespace dmsh::maxwell {
+
+enum class FlowKind : uint8_t { none, bra, brx, cal, exit, ssy, pbk, pcnt, pret, sync, brk, cont, ret, refused };
+
+FlowKind flow_kind(const isa::Instruction& inst);
+
+inline bool flow_pushes(FlowKind k) { return k >= FlowKind::ssy && k <= FlowKind::pret; }
+inline bool flow_target_is_static(FlowKind k) { return k == FlowKind::bra || k == FlowKind::cal || flow_pushes(k); }
+StackKind pushed_kind(FlowKind k);
+
+FlowCondition flow_condition(const isa::Instruction& inst);
+// Condition codes F and FCSM_TR (T-050), and the guard !PT.
+bool never_taken(const FlowCondition& c);
+// Any condition beside "always".
+bool flow_is_conditional(const isa::Instruction& inst);
+// False for the CSM tests, which depend on state that a translated program does not have.
+bool condition_code_known(uint8_t cc);
+// The branch target is a word of a constant bank.
+bool flow_target_in_bank(const isa::Instruction& inst);
+
+// BRX: the index register, and what is added to its value.
+uint32_t brx_register(const isa::Instruction& inst);
+int64_t brx_base(const isa::Instruction& inst);
+
+bool writes_register(const isa::Instruction& inst, uint32_t reg);
+
+// LDC R, c[bank][index + offset] of one word.
+struct TableLoad {
+    uint32_t bank, offset, index_register;
+};
+std::optional<TableLoad> table_load(const isa::Instruction& inst);
+// SHL R, source, amount.
+struct ShiftedIndex {
+    uint32_t source, amount;
+};
+std::optional<ShiftedIndex> shifted_index(const isa::Instruction& inst);
+// The largest value that the instruction can write: IMNMX.U32 (minimum) with an immediate, LOP.AND with an immediate, BFE.U32.
+std::optional<uint32_t> index_limit(const isa::Instruction& inst);
+
+} // namespace dmsh::maxwell
