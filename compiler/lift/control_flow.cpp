@@ -80,7 +80,7 @@ class Recovery {
                 if (kind == FlowKind::none)
                     continue;
                 if (maxwell::flow_target_is_static(kind))
-                    jump_to(code_.position_of(maxwell::flow_target(*inst)));
+                    jump_to(code_.position_of(inst->target()));
                 if (kind == FlowKind::brx)
                     if (auto it = tables_.find(p); it != tables_.end())
                         for (const auto& [index, target] : it->second.entries)
@@ -199,7 +199,7 @@ class Recovery {
             const bool always = !maxwell::flow_is_conditional(*inst);
             std::optional<uint32_t> target;
             if (maxwell::flow_target_is_static(kind)) {
-                target = code_.position_of(maxwell::flow_target(*inst));
+                target = code_.position_of(inst->target());
                 if (!target || maxwell::flow_target_in_bank(*inst))
                     return code_.error_at(p, "has no target in the program");
             }

@@ -78,10 +78,7 @@ class Lifter {
     Result<void> lift_block(const FlowBlock& b) {
         for (uint32_t p = b.first; p < b.last; ++p) {
             const isa::Instruction& inst = *code_.at(p);
-            if (!seen_[p]) {
-                seen_[p] = true;
-                ++count_;
-            }
+            count(p);
             c_.inst_ = &inst;
             const LiftEntry& entry = maxwell::lift_entry(inst.op());
             switch (entry.kind) {
@@ -96,10 +93,19 @@ class Lifter {
         }
         close_region();
         c_.inst_ = b.last < code_.size() ? code_.at(b.last) : nullptr;
+        if (c_.inst_ && maxwell::lift_entry(c_.inst_->op()).kind == LiftKind::flow)
+            count(b.last);
         terminate(b);
         if (c_.error_)
             return *c_.error_;
         return {};
+    }
+
+    // Guest instructions count once, however often they are inlined.
+    void count(uint32_t position) {
+        if (!seen_[position])
+            ++count_;
+        seen_[position] = true;
     }
 
     void lift_instruction(const isa::Instruction& inst, const LiftEntry& entry) {

@@ -71,7 +71,7 @@ bool flow_is_conditional(const Instruction& inst) {
 
 bool condition_code_known(uint8_t cc) { return cc < 24 || cc == kCcFcsmTr || cc == 30 || cc == 31; }
 
-bool flow_target_in_bank(const Instruction& inst) { return inst.flag(F::cbuf_target) || inst.form() == Form::cbuf; }
+bool flow_target_in_bank(const Instruction& inst) { return inst.form() == Form::cbuf; }
 
 uint32_t brx_register(const Instruction& inst) { return static_cast<uint32_t>(inst.get(F::src_a)); }
 
