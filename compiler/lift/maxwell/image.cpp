@@ -1,5 +1,6 @@
 // Surface (image) loads, stores and atomics.
 #include "compiler/lift/maxwell/functions.h"
+#include "compiler/lift/maxwell/values.h"
 
 namespace dmsh::maxwell {
 namespace {
@@ -21,7 +22,8 @@ bool bounds_of(LiftContext& c, ImgDesc& desc) {
     return false;
 }
 
-// Reads coordinates from Ra on (the layer comes last) and the handle. `texel_bytes`: raw .BA access counts x in bytes.
+// Reads coordinates from Ra on (the layer comes last) and the handle. `texel_bytes`: raw .BA access counts x
+// in bytes.
 std::optional<Place> read_place(LiftContext& c, uint32_t texel_bytes) {
     enum Dim : uint64_t { d1 = 0, buffer = 1, array_1d = 2, d2 = 3, array_2d = 4, d3 = 5 };
     Place p;
@@ -32,8 +34,14 @@ std::optional<Place> read_place(LiftContext& c, uint32_t texel_bytes) {
     case array_1d: p.desc.dim = ImageDim::d1; break;
     case buffer: p.desc.dim = ImageDim::buffer; break;
     case d2:
-    case array_2d: components = 2; p.desc.dim = ImageDim::d2; break;
-    case d3: components = 3; p.desc.dim = ImageDim::d3; break;
+    case array_2d:
+        components = 2;
+        p.desc.dim = ImageDim::d2;
+        break;
+    case d3:
+        components = 3;
+        p.desc.dim = ImageDim::d3;
+        break;
     default: c.refuse(); return std::nullopt;
     }
     p.desc.arrayed = dim == array_1d || dim == array_2d;
@@ -53,7 +61,8 @@ std::optional<Place> read_place(LiftContext& c, uint32_t texel_bytes) {
     if (c.flag(F::surf_ba) && texel_bytes > 1) // signed: negative addresses are out of bounds, not large
         p.x = c.b.CreateAShr(p.x, llvm::Log2_32(texel_bytes));
     // The handle's immediate counts words of the bank that the guest ABI names.
-    p.handle = c.has(F::tex_handle) ? c.cbuf(c.input.abi->handle_bank, c.get(F::tex_handle) * 4) : c.reg(c.get(F::src_c));
+    p.handle = c.has(F::tex_handle) ? c.cbuf(c.input.abi->handle_bank, c.get(F::tex_handle) * 4)
+                                    : c.reg(c.get(F::src_c));
     return p;
 }
 
@@ -108,8 +117,9 @@ void atomic(LiftContext& c, AtomicOp op, Value* value, Value* comparand, uint64_
         return;
     }
     p->desc.access = ImageAccess::raw32;
-    c.set_reg(dst, c.call(Intrinsic::img_atomic, {p->handle, c.i32(p->desc.pack()), p->x, p->y, p->z, p->layer,
-                                                  c.i32(static_cast<uint32_t>(op)), value, comparand}));
+    c.set_reg(dst,
+              c.call(Intrinsic::img_atomic, {p->handle, c.i32(p->desc.pack()), p->x, p->y, p->z, p->layer,
+                                             c.i32(static_cast<uint32_t>(op)), value, comparand}));
 }
 
 std::optional<AtomicOp> operation(uint64_t op, bool is_signed) {
@@ -142,7 +152,8 @@ void suld(LiftContext& c) {
         auto p = read_place(c, 1);
         if (!p)
             return;
-        Value* texel = c.call(Intrinsic::img_load, {p->handle, c.i32(p->desc.pack()), p->x, p->y, p->z, p->layer});
+        Value* texel =
+            c.call(Intrinsic::img_load, {p->handle, c.i32(p->desc.pack()), p->x, p->y, p->z, p->layer});
         for (unsigned k = 0; k < 4; ++k)
             if (c.get(F::surf_mask) >> k & 1)
                 write(c.b.CreateExtractElement(texel, k));
@@ -155,13 +166,15 @@ void suld(LiftContext& c) {
     if (!p)
         return;
     p->desc.access = raw->access;
-    Value* texel = c.call(Intrinsic::img_load, {p->handle, c.i32(p->desc.pack()), p->x, p->y, p->z, p->layer});
+    Value* texel =
+        c.call(Intrinsic::img_load, {p->handle, c.i32(p->desc.pack()), p->x, p->y, p->z, p->layer});
     if (raw->words == 1) {
         Value* word = c.b.CreateExtractElement(texel, uint64_t{0});
         if (raw->bytes < 4) { // odd sizes are the signed ones
             llvm::Type* narrow = c.b.getIntNTy(8 * raw->bytes);
             word = c.b.CreateTrunc(word, narrow);
-            word = c.get(F::surf_size) & 1 ? c.b.CreateSExt(word, c.b.getInt32Ty()) : c.b.CreateZExt(word, c.b.getInt32Ty());
+            word = c.get(F::surf_size) & 1 ? c.b.CreateSExt(word, c.b.getInt32Ty())
+                                           : c.b.CreateZExt(word, c.b.getInt32Ty());
         }
         write(word);
         return;

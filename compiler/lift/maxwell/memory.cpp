@@ -1,5 +1,6 @@
 // Constant, global, local and shared memory: loads, stores, atomics, barriers of memory.
 #include "compiler/lift/maxwell/functions.h"
+#include "compiler/lift/maxwell/values.h"
 
 namespace dmsh::maxwell {
 namespace {
@@ -7,7 +8,9 @@ namespace {
 // Values of F::mem_size and its relatives.
 enum Size : uint64_t { u8 = 0, s8 = 1, u16 = 2, s16 = 3, b32 = 4, b64 = 5, b128 = 6, u128 = 7 };
 
-unsigned words_of(uint64_t size) { return size == b64 ? 2 : size >= b128 ? 4 : 1; }
+unsigned words_of(uint64_t size) {
+    return size == b64 ? 2 : size >= b128 ? 4 : 1;
+}
 
 // Registers of 64 and 128 bits start at multiples of 2 and 4; other numbers fault on the hardware.
 bool aligned(LiftContext& c, uint64_t reg, unsigned words) {
@@ -105,14 +108,16 @@ std::optional<AtomicOp> atomic_op(uint64_t op, bool is_signed) {
 }
 
 // An atomic at `address` with the type as F::atom_type counts them; `dst` receives the old value.
-void atomic(LiftContext& c, Intrinsic op32, Intrinsic op64, Value* address, uint64_t op, uint64_t type, uint64_t dst) {
+void atomic(LiftContext& c, Intrinsic op32, Intrinsic op64, Value* address, uint64_t op, uint64_t type,
+            uint64_t dst) {
     enum Type : uint64_t { type_u32, type_s32, type_u64, type_f32, type_f16x2, type_s64 };
     const bool is_signed = type == type_s32 || type == type_s64;
     const bool wide = type == type_u64 || type == type_s64;
     auto kind = atomic_op(op, is_signed);
     if (type == type_f32)
         kind = op == 0 ? std::optional(AtomicOp::fadd_ftz) : std::nullopt;
-    if (!kind || type == type_f16x2 || type > type_s64 || (wide && (kind == AtomicOp::inc || kind == AtomicOp::dec))) {
+    if (!kind || type == type_f16x2 || type > type_s64 ||
+        (wide && (kind == AtomicOp::inc || kind == AtomicOp::dec))) {
         c.refuse();
         return;
     }
@@ -174,16 +179,20 @@ void ldc(LiftContext& c) {
     Value* part = c.b.CreateLShr(word, c.b.CreateShl(c.b.CreateAnd(address, 3), 3));
     llvm::Type* narrow = size <= s8 ? c.b.getInt8Ty() : c.b.getInt16Ty();
     part = c.b.CreateTrunc(part, narrow);
-    c.set_reg(dst, size == s8 || size == s16 ? c.b.CreateSExt(part, c.b.getInt32Ty()) : c.b.CreateZExt(part, c.b.getInt32Ty()));
+    c.set_reg(dst, size == s8 || size == s16 ? c.b.CreateSExt(part, c.b.getInt32Ty())
+                                             : c.b.CreateZExt(part, c.b.getInt32Ty()));
 }
 
 void ldg(LiftContext& c) {
     if (plain_predicate(c))
         load(c, kGlobal, global_address(c), c.get(F::mem_size));
 }
-void stg(LiftContext& c) { store(c, kGlobal, global_address(c), c.get(F::mem_size_st)); }
+void stg(LiftContext& c) {
+    store(c, kGlobal, global_address(c), c.get(F::mem_size_st));
+}
 
-// LD and ST are generic: global memory when the address is based on a buffer, which global_to_storage proves or refuses.
+// LD and ST are generic: global memory when the address is based on a buffer, which global_to_storage proves
+// or refuses.
 void ld(LiftContext& c) {
     if (plain_predicate(c))
         load(c, kGlobal, global_address(c), c.get(F::mem_size));
@@ -193,10 +202,18 @@ void st(LiftContext& c) {
         store(c, kGlobal, global_address(c), c.get(F::mem_size_st));
 }
 
-void ldl(LiftContext& c) { load(c, kLocal, address_32(c), c.get(F::mem_size_st)); }
-void stl(LiftContext& c) { store(c, kLocal, address_32(c), c.get(F::mem_size_st)); }
-void lds(LiftContext& c) { load(c, kShared, address_32(c), c.get(F::lds_size)); }
-void sts(LiftContext& c) { store(c, kShared, address_32(c), c.get(F::mem_size_st)); }
+void ldl(LiftContext& c) {
+    load(c, kLocal, address_32(c), c.get(F::mem_size_st));
+}
+void stl(LiftContext& c) {
+    store(c, kLocal, address_32(c), c.get(F::mem_size_st));
+}
+void lds(LiftContext& c) {
+    load(c, kShared, address_32(c), c.get(F::lds_size));
+}
+void sts(LiftContext& c) {
+    store(c, kShared, address_32(c), c.get(F::mem_size_st));
+}
 
 void atom(LiftContext& c) {
     if (!plain_predicate(c))
@@ -204,8 +221,8 @@ void atom(LiftContext& c) {
     if (c.has(F::cas))
         compare_and_swap(c, Intrinsic::global_atomic_32, Intrinsic::global_atomic_64, global_address(c));
     else
-        atomic(c, Intrinsic::global_atomic_32, Intrinsic::global_atomic_64, global_address(c), c.get(F::atom_op),
-               c.get(F::atom_type), c.get(F::dst));
+        atomic(c, Intrinsic::global_atomic_32, Intrinsic::global_atomic_64, global_address(c),
+               c.get(F::atom_op), c.get(F::atom_type), c.get(F::dst));
 }
 
 void red(LiftContext& c) {
@@ -237,7 +254,8 @@ void membar(LiftContext& c) {
         c.call(Intrinsic::membar, {c.i32(static_cast<uint32_t>(c.get(F::membar_level)))});
 }
 
-// Prefetches, write-backs and invalidations have no effect that the targets' memory model shows; queries return something.
+// Prefetches, write-backs and invalidations have no effect that the targets' memory model shows; queries
+// return something.
 void cctl(LiftContext& c) {
     constexpr uint64_t kQuery = 0;
     if (c.get(F::cctl_op) == kQuery)

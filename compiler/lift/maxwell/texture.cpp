@@ -1,9 +1,11 @@
 // Texture instructions: operand registers by form and dimension, result registers by mask.
 //
-// Operand order. Ra: [array layer], coordinates. Rb: [handle of the .B forms], [level or bias], [offsets], [sample], [reference].
-// TXD: Ra: [handle], coordinates, [layer in bits 0..15 with offsets in 16..]; Rb: derivatives, x before y per coordinate.
-// TEXS, TLDS and TLD4S split one list over Ra and Rb as their mode says.
+// Operand order. Ra: [array layer], coordinates. Rb: [handle of the .B forms], [level or bias], [offsets],
+// [sample], [reference]. TXD: Ra: [handle], coordinates, [layer in bits 0..15 with offsets in 16..]; Rb:
+// derivatives, x before y per coordinate. TEXS, TLDS and TLD4S split one list over Ra and Rb as their mode
+// says.
 #include "compiler/lift/maxwell/functions.h"
+#include "compiler/lift/maxwell/values.h"
 
 namespace dmsh::maxwell {
 namespace {
@@ -21,21 +23,32 @@ bool describe(LiftContext& c, TexDesc& desc, unsigned& components) {
     const uint64_t dim = c.get(F::tex_dim);
     desc.arrayed = dim & 1;
     switch (dim >> 1) {
-    case 0: desc.dim = ImageDim::d1; components = 1; return true;
-    case 1: desc.dim = ImageDim::d2; components = 2; return true;
+    case 0:
+        desc.dim = ImageDim::d1;
+        components = 1;
+        return true;
+    case 1:
+        desc.dim = ImageDim::d2;
+        components = 2;
+        return true;
     case 2:
         if (desc.arrayed)
             break; // no API has arrays of 3D textures
         desc.dim = ImageDim::d3;
         components = 3;
         return true;
-    case 3: desc.dim = ImageDim::cube; components = 3; return true;
+    case 3:
+        desc.dim = ImageDim::cube;
+        components = 3;
+        return true;
     }
     c.refuse();
     return false;
 }
 
-Value* layer_of(LiftContext& c, Value* word) { return c.b.CreateAnd(word, 0xffff); }
+Value* layer_of(LiftContext& c, Value* word) {
+    return c.b.CreateAnd(word, 0xffff);
+}
 
 // The register list of an operand, read one after another. A list that starts at RZ is all zeros.
 class Registers {
@@ -54,9 +67,12 @@ class Registers {
     uint64_t next_;
 };
 
-Value* zero_float(LiftContext& c) { return c.f32(0.0); }
+Value* zero_float(LiftContext& c) {
+    return c.f32(0.0);
+}
 
-Coordinates read_coordinates(LiftContext& c, Registers& list, const TexDesc& desc, unsigned components, bool integers) {
+Coordinates read_coordinates(LiftContext& c, Registers& list, const TexDesc& desc, unsigned components,
+                             bool integers) {
     Coordinates at;
     Value* zero = integers ? c.i32(0) : zero_float(c);
     at.x = at.y = at.z = zero;
@@ -70,7 +86,9 @@ Coordinates read_coordinates(LiftContext& c, Registers& list, const TexDesc& des
 }
 
 // The handle word of the bank that the guest ABI names; the field counts words.
-Value* bound_handle(LiftContext& c) { return c.cbuf(c.input.abi->handle_bank, c.get(F::tex_handle) * 4); }
+Value* bound_handle(LiftContext& c) {
+    return c.cbuf(c.input.abi->handle_bank, c.get(F::tex_handle) * 4);
+}
 
 bool no_residency(LiftContext& c) {
     if (!c.has(F::dst_pred) || c.get(F::dst_pred) == isa::kPt)
@@ -79,7 +97,8 @@ bool no_residency(LiftContext& c) {
     return false;
 }
 
-// Component `k` of a result. Depth compares deliver one value: HW repeats it and puts 1 in the last component.
+// Component `k` of a result. Depth compares deliver one value: HW repeats it and puts 1 in the last
+// component.
 Value* component(LiftContext& c, Value* result, unsigned k, bool compare) {
     if (!compare)
         return c.b.CreateExtractElement(result, k);
@@ -98,8 +117,10 @@ void write_masked(LiftContext& c, Value* result, uint64_t mask, bool compare) {
     }
 }
 
-// The short forms: components in the order of the mask go to dst, dst + 1, dst2, dst2 + 1; halves are packed in pairs.
-void write_short(LiftContext& c, Value* result, llvm::ArrayRef<unsigned> components, bool halves, bool compare) {
+// The short forms: components in the order of the mask go to dst, dst + 1, dst2, dst2 + 1; halves are packed
+// in pairs.
+void write_short(LiftContext& c, Value* result, llvm::ArrayRef<unsigned> components, bool halves,
+                 bool compare) {
     const auto reg = [&](unsigned k) {
         const uint64_t base = c.get(k < 2 ? F::dst : F::dst2);
         return base == isa::kRz ? base : base + k % 2;
@@ -146,14 +167,20 @@ bool even(LiftContext& c, F field) {
     return false;
 }
 
-Value* desc_word(LiftContext& c, const TexDesc& desc) { return c.i32(desc.pack()); }
-
-Value* sample(LiftContext& c, Value* handle, const TexDesc& desc, const Coordinates& at, Value* ref, Value* lod, Value* offset) {
-    return c.call(Intrinsic::tex_sample, {handle, desc_word(c, desc), at.x, at.y, at.z, at.layer, ref, lod, offset});
+Value* desc_word(LiftContext& c, const TexDesc& desc) {
+    return c.i32(desc.pack());
 }
 
-Value* fetch(LiftContext& c, Value* handle, const TexDesc& desc, const Coordinates& at, Value* lod, Value* index, Value* offset) {
-    return c.call(Intrinsic::tex_fetch, {handle, desc_word(c, desc), at.x, at.y, at.z, at.layer, lod, index, offset});
+Value* sample(LiftContext& c, Value* handle, const TexDesc& desc, const Coordinates& at, Value* ref,
+              Value* lod, Value* offset) {
+    return c.call(Intrinsic::tex_sample,
+                  {handle, desc_word(c, desc), at.x, at.y, at.z, at.layer, ref, lod, offset});
+}
+
+Value* fetch(LiftContext& c, Value* handle, const TexDesc& desc, const Coordinates& at, Value* lod,
+             Value* index, Value* offset) {
+    return c.call(Intrinsic::tex_fetch,
+                  {handle, desc_word(c, desc), at.x, at.y, at.z, at.layer, lod, index, offset});
 }
 
 } // namespace
@@ -169,7 +196,10 @@ void tex(LiftContext& c) {
         c.refuse();
         return;
     }
-    desc.lod = mode == lz ? TexDesc::zero : mode == lb ? TexDesc::bias : mode == ll ? TexDesc::level : TexDesc::implicit;
+    desc.lod = mode == lz   ? TexDesc::zero
+               : mode == lb ? TexDesc::bias
+               : mode == ll ? TexDesc::level
+                            : TexDesc::implicit;
     desc.depth = c.flag(F::dc);
     desc.no_derivatives = c.flag(F::ndv);
     desc.offset = c.flag(F::aoffi) ? TexDesc::aoffi : TexDesc::no_offset;
@@ -216,11 +246,26 @@ void texs(LiftContext& c) {
     bool ok = true;
     // The values of F::texs_mode, in order.
     switch (c.get(F::texs_mode)) {
-    case 0: desc.dim = ImageDim::d1; desc.lod = TexDesc::zero; at.x = c.reg_float(a); break;
+    case 0:
+        desc.dim = ImageDim::d1;
+        desc.lod = TexDesc::zero;
+        at.x = c.reg_float(a);
+        break;
     case 1: split(); break;
-    case 2: desc.lod = TexDesc::zero; split(); break;
-    case 3: desc.lod = TexDesc::level; ok = pair_a(); lod = c.reg_float(b); break;
-    case 4: desc.depth = true; ok = pair_a(); ref = c.reg_float(b); break;
+    case 2:
+        desc.lod = TexDesc::zero;
+        split();
+        break;
+    case 3:
+        desc.lod = TexDesc::level;
+        ok = pair_a();
+        lod = c.reg_float(b);
+        break;
+    case 4:
+        desc.depth = true;
+        ok = pair_a();
+        ref = c.reg_float(b);
+        break;
     case 5:
         desc.depth = true;
         desc.lod = TexDesc::level;
@@ -228,9 +273,17 @@ void texs(LiftContext& c) {
         lod = c.reg_float(b);
         ref = c.reg_float(next(b));
         break;
-    case 6: desc.depth = true; desc.lod = TexDesc::zero; ok = pair_a(); ref = c.reg_float(b); break;
+    case 6:
+        desc.depth = true;
+        desc.lod = TexDesc::zero;
+        ok = pair_a();
+        ref = c.reg_float(b);
+        break;
     case 7: ok = layered(); break;
-    case 8: desc.lod = TexDesc::zero; ok = layered(); break;
+    case 8:
+        desc.lod = TexDesc::zero;
+        ok = layered();
+        break;
     case 9:
         desc.depth = true;
         desc.lod = TexDesc::zero;
@@ -238,7 +291,10 @@ void texs(LiftContext& c) {
         ref = c.reg_float(next(b));
         break;
     case 10: ok = triple(ImageDim::d3); break;
-    case 11: desc.lod = TexDesc::zero; ok = triple(ImageDim::d3); break;
+    case 11:
+        desc.lod = TexDesc::zero;
+        ok = triple(ImageDim::d3);
+        break;
     case 12: ok = triple(ImageDim::cube); break;
     case 13:
         desc.lod = TexDesc::level;
@@ -293,13 +349,40 @@ void tlds(LiftContext& c) {
     };
     // The values of F::tlds_mode.
     switch (c.get(F::tlds_mode)) {
-    case 0: desc.dim = ImageDim::d1; at.x = c.reg(a); break;
-    case 1: desc.dim = ImageDim::d1; desc.lod = TexDesc::level; at.x = c.reg(a); lod = c.reg(b); break;
-    case 2: at.x = c.reg(a); at.y = c.reg(b); break;
-    case 4: desc.offset = TexDesc::aoffi; pair_a(); offset = c.reg(b); break;
-    case 5: desc.lod = TexDesc::level; pair_a(); lod = c.reg(b); break;
-    case 6: desc.multisampled = true; pair_a(); index = c.reg(b); break;
-    case 7: desc.dim = ImageDim::d3; pair_a(); at.z = c.reg(b); break;
+    case 0:
+        desc.dim = ImageDim::d1;
+        at.x = c.reg(a);
+        break;
+    case 1:
+        desc.dim = ImageDim::d1;
+        desc.lod = TexDesc::level;
+        at.x = c.reg(a);
+        lod = c.reg(b);
+        break;
+    case 2:
+        at.x = c.reg(a);
+        at.y = c.reg(b);
+        break;
+    case 4:
+        desc.offset = TexDesc::aoffi;
+        pair_a();
+        offset = c.reg(b);
+        break;
+    case 5:
+        desc.lod = TexDesc::level;
+        pair_a();
+        lod = c.reg(b);
+        break;
+    case 6:
+        desc.multisampled = true;
+        pair_a();
+        index = c.reg(b);
+        break;
+    case 7:
+        desc.dim = ImageDim::d3;
+        pair_a();
+        at.z = c.reg(b);
+        break;
     case 8:
         desc.arrayed = true;
         at.layer = layer_of(c, c.reg(a));
@@ -321,7 +404,8 @@ void tlds(LiftContext& c) {
     if (!ok || components.empty())
         return;
     constexpr uint64_t kF16 = 0;
-    write_short(c, fetch(c, bound_handle(c), desc, at, lod, index, offset), components, c.get(F::texs_f16) == kF16, false);
+    write_short(c, fetch(c, bound_handle(c), desc, at, lod, index, offset), components,
+                c.get(F::texs_f16) == kF16, false);
 }
 
 void tld4(LiftContext& c) {
@@ -363,10 +447,11 @@ void tld4s(LiftContext& c) {
     Value* ref = !desc.depth ? zero_float(c) : c.reg_float(aoffi ? next(b) : b);
     if (((aoffi || desc.depth) && !even(c, F::src_a)) || (aoffi && desc.depth && !even(c, F::src_b)))
         return;
-    Value* result = c.call(Intrinsic::tex_gather,
-                           {bound_handle(c), desc_word(c, desc), x, y, zero_float(c), c.i32(0), ref, offset, c.i32(0)});
+    Value* result = c.call(Intrinsic::tex_gather, {bound_handle(c), desc_word(c, desc), x, y, zero_float(c),
+                                                   c.i32(0), ref, offset, c.i32(0)});
     static constexpr unsigned kAll[4] = {0, 1, 2, 3};
-    write_short(c, result, llvm::makeArrayRef(kAll).take_front(c.get(F::dst2) == isa::kRz ? 2 : 4), c.flag(F::tld4s_f16), false);
+    write_short(c, result, llvm::makeArrayRef(kAll).take_front(c.get(F::dst2) == isa::kRz ? 2 : 4),
+                c.flag(F::tld4s_f16), false);
 }
 
 void txd(LiftContext& c) {
@@ -375,7 +460,8 @@ void txd(LiftContext& c) {
     if (!describe(c, desc, components) || !no_residency(c))
         return;
     if (components > 2 || c.flag(F::tex_lc)) {
-        c.refuse(); // three coordinates need more registers than the encoding has; the level clamp shares the layer's word
+        c.refuse(); // three coordinates need more registers than the encoding has; the level clamp shares the
+                    // layer's word
         return;
     }
     const bool aoffi = c.flag(F::aoffi);
@@ -388,13 +474,14 @@ void txd(LiftContext& c) {
     Value* word = desc.arrayed || aoffi ? first.next() : c.i32(0);
     Value* layer = desc.arrayed ? layer_of(c, word) : c.i32(0);
     Value* offset = aoffi ? c.b.CreateLShr(word, 16) : c.i32(0);
-    Value *dx[3] = {zero_float(c), zero_float(c), zero_float(c)}, *dy[3] = {zero_float(c), zero_float(c), zero_float(c)};
+    Value *dx[3] = {zero_float(c), zero_float(c), zero_float(c)},
+          *dy[3] = {zero_float(c), zero_float(c), zero_float(c)};
     for (unsigned k = 0; k < components; ++k) {
         dx[k] = second.next_float();
         dy[k] = second.next_float();
     }
-    Value* result = c.call(Intrinsic::tex_grad, {handle, desc_word(c, desc), at[0], at[1], at[2], layer, dx[0], dx[1], dx[2],
-                                                 dy[0], dy[1], dy[2], offset});
+    Value* result = c.call(Intrinsic::tex_grad, {handle, desc_word(c, desc), at[0], at[1], at[2], layer,
+                                                 dx[0], dx[1], dx[2], dy[0], dy[1], dy[2], offset});
     write_masked(c, result, c.get(F::tex_mask), false);
 }
 
@@ -408,12 +495,15 @@ void txq(LiftContext& c) {
     Registers first(c, c.get(F::src_a));
     Value* handle = c.has(F::bindless) ? first.next() : bound_handle(c);
     const TexDesc desc; // the handle pass finds the type (B-027)
-    Value* result = query == dimension ? c.call(Intrinsic::tex_size, {handle, desc_word(c, desc), first.next()})
-                                       : c.call(Intrinsic::tex_info, {handle, desc_word(c, desc), c.i32(static_cast<uint32_t>(query))});
+    Value* result =
+        query == dimension
+            ? c.call(Intrinsic::tex_size, {handle, desc_word(c, desc), first.next()})
+            : c.call(Intrinsic::tex_info, {handle, desc_word(c, desc), c.i32(static_cast<uint32_t>(query))});
     write_masked(c, result, c.get(F::tex_mask), false);
 }
 
-// The results count 1/256 of a level: first the computed level, signed, then the level that is read, unsigned; 16 bits each.
+// The results count 1/256 of a level: first the computed level, signed, then the level that is read,
+// unsigned; 16 bits each.
 void tmml(LiftContext& c) {
     TexDesc desc;
     unsigned components = 0;
@@ -434,8 +524,9 @@ void tmml(LiftContext& c) {
             continue;
         Value* level = c.b.CreateFMul(c.b.CreateExtractElement(lods, uint64_t{1 - k}), c.f32(256.0));
         level = c.math(llvm::Intrinsic::rint, {level});
-        level = c.math(llvm::Intrinsic::minnum, {c.math(llvm::Intrinsic::maxnum, {level, c.f32(k == 0 ? -32768.0 : 0.0)}),
-                                                 c.f32(k == 0 ? 32767.0 : 65535.0)});
+        level = c.math(llvm::Intrinsic::minnum,
+                       {c.math(llvm::Intrinsic::maxnum, {level, c.f32(k == 0 ? -32768.0 : 0.0)}),
+                        c.f32(k == 0 ? 32767.0 : 65535.0)});
         Value* bits = c.b.CreateFPToSI(level, c.b.getInt32Ty());
         c.set_reg(dst, c.b.CreateAnd(bits, 0xffff));
         if (dst != isa::kRz)

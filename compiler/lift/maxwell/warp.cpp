@@ -6,8 +6,10 @@ namespace dmsh::maxwell {
 
 void shfl(LiftContext& c) {
     Value* mode = c.i32(static_cast<uint32_t>(c.get(F::shfl_mode))); // 0 IDX, 1 UP, 2 DOWN, 3 BFLY as encoded
-    Value* distance = c.has(F::shfl_imm_b) ? c.i32(static_cast<uint32_t>(c.get(F::shfl_imm_b))) : c.reg(c.get(F::src_b));
-    Value* clamp = c.has(F::shfl_imm_c) ? c.i32(static_cast<uint32_t>(c.get(F::shfl_imm_c))) : c.reg(c.get(F::src_c));
+    Value* distance =
+        c.has(F::shfl_imm_b) ? c.i32(static_cast<uint32_t>(c.get(F::shfl_imm_b))) : c.reg(c.get(F::src_b));
+    Value* clamp =
+        c.has(F::shfl_imm_c) ? c.i32(static_cast<uint32_t>(c.get(F::shfl_imm_c))) : c.reg(c.get(F::src_c));
     Value* value = c.src_a();
     if (c.get(F::dst_pred) != isa::kPt)
         c.set_predicate(c.get(F::dst_pred), c.call(Intrinsic::shfl_valid, {mode, distance, clamp}));
@@ -15,7 +17,8 @@ void shfl(LiftContext& c) {
         c.set_reg(c.get(F::dst), c.call(Intrinsic::shfl, {mode, value, distance, clamp}));
 }
 
-// The register receives the mask of active lanes whose predicate holds, whatever the mode; the predicate the vote itself.
+// The register receives the mask of active lanes whose predicate holds, whatever the mode; the predicate the
+// vote itself.
 void vote(LiftContext& c) {
     if (c.has(F::vtg_mode)) {
         c.refuse();
