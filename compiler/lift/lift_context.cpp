@@ -8,7 +8,8 @@ namespace dmsh {
 using isa::F;
 using isa::Form;
 
-LiftContext::LiftContext(ShaderModule& s, SsaBuilder& ssa) : shader(s), input(s.input), b(*s.context), ssa_(ssa) {
+LiftContext::LiftContext(ShaderModule& s, const StageFacts& facts, SsaBuilder& ssa)
+    : shader(s), input(s.input), b(*s.context), facts_(facts), ssa_(ssa) {
     pc_kind_ = s.context->getMDKindID("dmsh.pc");
 }
 

@@ -4,6 +4,7 @@
 #include "compiler/lift/intrinsics.h"
 #include "compiler/lift/shader_module.h"
 #include "compiler/lift/ssa_builder.h"
+#include "compiler/lift/stage_facts.h"
 
 namespace dmsh {
 
@@ -11,7 +12,7 @@ using llvm::Value;
 
 class LiftContext {
   public:
-    LiftContext(ShaderModule& shader, SsaBuilder& ssa);
+    LiftContext(ShaderModule& shader, const StageFacts& facts, SsaBuilder& ssa);
 
     // ---- registers. Values are i32; the same bits as float, half pair, i64 or double on request. RZ reads 0 and drops writes.
     Value* reg(uint64_t r);
@@ -48,6 +49,7 @@ class LiftContext {
     bool flag(isa::F field) const { return inst_->flag(field); }
     bool has(isa::F field) const { return inst_->has(field); }
     const isa::Instruction& inst() const { return *inst_; }
+    const StageFacts& facts() const { return facts_; }
 
     // ---- values
     Value* i1(bool v) { return llvm::ConstantInt::getBool(b.getContext(), v); }
@@ -83,6 +85,7 @@ class LiftContext {
     void write(Variable v, Value* value);
     Value* pair(Value* low, Value* high);
 
+    const StageFacts& facts_;
     SsaBuilder& ssa_;
     SsaBuilder::Block block_ = 0;
     const isa::Instruction* inst_ = nullptr;

@@ -11,7 +11,7 @@ namespace dmsh {
 class Lifter {
   public:
     Lifter(ShaderModule& shader, const StageFacts& facts, GuestCode& code, const FlowGraph& graph)
-        : shader_(shader), facts_(facts), code_(code), graph_(graph), ssa_(*shader.context), c_(shader, ssa_) {}
+        : shader_(shader), facts_(facts), code_(code), graph_(graph), ssa_(*shader.context), c_(shader, facts, ssa_) {}
 
     Result<void> run() {
         make_blocks();
