@@ -1,0 +1,55 @@
+// Blob: a view together with what keeps it alive, so that members and shaders share a file's mapping or a
+// decoded buffer.
+#pragma once
+#include "archivers/core/bytes.h"
+#include "runtime/abi/result.h"
+#include <memory>
+#include <string>
+
+namespace dmsh {
+
+// Cheap to copy. `mapped`: the bytes are pages of a file, so holding on to them costs no memory of ours.
+struct Blob {
+    Bytes bytes;
+    std::shared_ptr<const void> owner;
+    bool mapped = false;
+
+    uint64_t size() const { return bytes.size(); }
+    // As Bytes::slice and Bytes::clamp, alive as long as this blob's owner.
+    std::optional<Blob> slice(uint64_t offset, uint64_t length) const {
+        const auto part = bytes.slice(offset, length);
+        return part ? std::optional<Blob>({*part, owner, mapped}) : std::nullopt;
+    }
+    Blob clamp(uint64_t offset, uint64_t length = ~uint64_t{0}) const {
+        return {bytes.clamp(offset, length), owner, mapped};
+    }
+
+    static Blob own(std::vector<uint8_t> v) {
+        auto p = std::make_shared<const std::vector<uint8_t>>(std::move(v));
+        return {Bytes(*p), p, false};
+    }
+    // A view whose memory the caller keeps alive.
+    static Blob view(Bytes b) { return {b, nullptr, false}; }
+};
+
+// A buffer to decode into: its bytes are not cleared first.
+struct NewBlob {
+    std::shared_ptr<uint8_t[]> memory;
+    uint64_t size = 0;
+
+    explicit NewBlob(uint64_t n) : memory(new uint8_t[n ? n : 1]), size(n) {}
+    uint8_t* data() { return memory.get(); }
+    Blob finish(uint64_t used) && {
+        const Bytes b(memory.get(), used);
+        return {b, std::move(memory), false};
+    }
+    Blob finish() && {
+        const uint64_t n = size;
+        return std::move(*this).finish(n);
+    }
+};
+
+// A file's bytes, mapped if it is large. An empty file gives an empty blob. Errors carry the path as origin.
+Result<Blob> map_file(const std::string& path);
+
+} // namespace dmsh

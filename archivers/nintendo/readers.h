@@ -1,0 +1,11 @@
+// The readers of this folder, for the list in scan/readers.cpp.
+#pragma once
+#include "archivers/core/reader.h"
+
+namespace dmsh {
+
+extern const Reader kRomfsReader;
+extern const Reader kSarcReader;
+extern const Reader kYaz0Reader;
+
+} // namespace dmsh

@@ -1,0 +1,27 @@
+// Files that begin with shaders, and files that may hold some anywhere: all read by the search.
+#include "archivers/nvn/readers.h"
+#include "archivers/nvn/bnsh.h"
+#include "archivers/nvn/glslc_output.h"
+#include "archivers/nvn/search.h"
+
+namespace dmsh {
+namespace {
+
+bool any(Bytes) {
+    return true;
+}
+bool probe_bfsha(Bytes b) {
+    return b.starts_with("FSHA    ");
+}
+Result<void> read_data(const Blob& in, Output& out) {
+    return search(in, Place::data, out);
+}
+
+} // namespace
+
+constexpr Reader kBnshReader = {"bnsh", looks_like_bnsh, read_data};
+constexpr Reader kBfshaReader = {"bfsha", probe_bfsha, read_data};
+constexpr Reader kGlslcReader = {"glslc", looks_like_glslc, read_data};
+constexpr Reader kSearchReader = {"data", any, read_data};
+
+} // namespace dmsh

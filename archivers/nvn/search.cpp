@@ -1,0 +1,192 @@
+// Walks from magic to magic, reading what stands there.
+#include "archivers/nvn/search.h"
+#include "archivers/core/find_magic.h"
+#include "archivers/nvn/bnsh.h"
+#include "archivers/nvn/check_stage.h"
+#include "archivers/nvn/glslc_output.h"
+#include <cstdio>
+
+namespace dmsh {
+namespace {
+
+constexpr std::array<uint32_t, 3> kMagics = {kGlslcMagic, kBnshMagic, kControlMagic};
+constexpr uint64_t kMaxGap = 0x1000; // zero bytes between a control section and its code
+
+struct Candidate {
+    FoundShader shader;
+    uint64_t begin = 0, end = 0; // of the code
+};
+
+class Search {
+  public:
+    Search(const Blob& in, Place place, Output& out) : in_(in), data_(in.bytes), place_(place), out_(out) {}
+
+    Result<void> run() {
+        uint64_t at = 0;
+        while (const auto hit = find_magic(data_, at, kMagics)) {
+            at = hit->offset;
+            const auto next = hit->which == 2 ? control(at) : container(at, hit->which == 0);
+            if (!next)
+                return next.error();
+            at = *next;
+        }
+        return {};
+    }
+
+  private:
+    // A GLSLC output or BNSH, if one begins here. Answers where to go on.
+    Result<uint64_t> container(uint64_t at, bool glslc) {
+        const Blob rest = in_.clamp(at);
+        if (glslc ? !looks_like_glslc(rest.bytes) : !looks_like_bnsh(rest.bytes))
+            return at + 4;
+        const auto length = glslc ? read_glslc(rest, at, out_) : read_bnsh(rest, at, out_);
+        if (length) {
+            consumed_ = at + *length;
+            return consumed_;
+        }
+        if (place_ == Place::program)
+            return at + 4;
+        // What it claims to cover is left out, and not found again as loose sections.
+        const uint64_t claimed = rest.bytes.u32(glslc ? (rest.bytes.u32(0x18) == 1 ? 0x44 : 0x5c) : 0x1c);
+        left_out_ = std::max(left_out_, at + claimed);
+        out_.fail("", length.error());
+        return at + 4;
+    }
+
+    // A control section, if one is here and its code can be found beside it.
+    Result<uint64_t> control(uint64_t at) {
+        if (at < left_out_)
+            return at + 4;
+        const auto c = read_control(data_.clamp(at));
+        if (!c || !c->code_length || c->code_length > data_.size())
+            return lone(at, c && c->code_length && (c->nvn2 || c->version_major == 1));
+        std::optional<Candidate> after, before;
+        if (c->nvn2) {
+            if (c->code_offset >= kNvn2ControlBytesMin)
+                after = candidate(at, c->code_offset, at + c->code_offset, *c);
+        } else if (const uint64_t stride = control_stride(*c)) {
+            after = code_after(at, stride, *c);
+            before = code_before(at, *c);
+        }
+        if (work_ > kBudgetFactor * data_.size())
+            return Error{"more control sections without code than can be checked", {}, at};
+        if (after && before) {
+            // S-024: evidence decides, never the first found.
+            const bool a = ends_with_program(*c, *after), b = ends_with_program(*c, *before);
+            if (a != b)
+                (a ? before : after).reset();
+            else if (consumed_ && consumed_ == at)
+                before.reset(); // the next of a stream of control, code, control, code
+            else {
+                if (place_ == Place::data)
+                    out_.fail("", {"control section with code on both sides", {}, at});
+                return at + 4;
+            }
+        }
+        auto& found = after ? after : before;
+        if (!found)
+            return lone(at, true);
+        consumed_ = std::max(found->end, at + found->shader.control.size());
+        found->shader.offset = at;
+        if (const auto ok = out_.shader(std::move(found->shader)); !ok)
+            return ok.error();
+        // The next section of a stream begins where this one's code ends, or behind this section.
+        return consumed_;
+    }
+
+    Result<uint64_t> lone(uint64_t at, bool plausible) {
+        if (plausible)
+            out_.lone_control(at);
+        return at + 4;
+    }
+
+    std::optional<Candidate> candidate(uint64_t at, uint64_t control_length, uint64_t code_at,
+                                       const ControlSection& c) {
+        const auto code = in_.slice(code_at, c.code_length);
+        const auto control = in_.slice(at, control_length);
+        if (!code || !control || work_ > kBudgetFactor * data_.size())
+            return std::nullopt;
+        work_ += 0x100;
+        auto shader = check_stage(*control, *code, std::nullopt);
+        if (!shader)
+            return std::nullopt;
+        const auto area = layout_code(c, code->bytes);
+        if (!area || !starts_program(*area, code->bytes))
+            return std::nullopt;
+        return Candidate{*std::move(shader), code_at, code_at + c.code_length};
+    }
+
+    bool starts_program(const CodeArea& area, Bytes code) {
+        const Bytes instructions = code.clamp(area.program, area.constants - area.program);
+        work_ += instructions.size();
+        return bool(check_program_start(area.arch, instructions));
+    }
+
+    std::optional<Candidate> code_after(uint64_t at, uint64_t stride, const ControlSection& c) {
+        const uint64_t first = at + stride;
+        uint64_t begin = first; // of the first byte that is not zero: where a code header would be
+        while (begin < data_.size() && begin - first < kMaxGap && data_.u8(begin) == 0)
+            ++begin;
+        work_ += begin - first;
+        const uint64_t length = c.own_length;
+        const uint32_t magic = data_.u32(begin);
+        if (magic == kGraphicsCodeMagic || magic == kComputeCodeMagic)
+            return candidate(at, length, begin, c);
+        // Without a header the first bytes can be zero, so only usual alignments come into question.
+        for (const uint64_t alignment : {1u, 8u, 16u, 256u}) {
+            const uint64_t p = at + (stride + alignment - 1) / alignment * alignment;
+            if (p <= begin)
+                if (auto found = candidate(at, length, p, c))
+                    return found;
+        }
+        return std::nullopt;
+    }
+
+    std::optional<Candidate> code_before(uint64_t at, const ControlSection& c) {
+        for (uint64_t end = at; end >= consumed_ + c.code_length && at - end < 256; --end) {
+            const uint64_t begin = end - c.code_length;
+            const uint32_t magic = data_.u32(begin);
+            if (magic == kGraphicsCodeMagic || magic == kComputeCodeMagic || end == at)
+                if (auto found = candidate(at, c.own_length, begin, c))
+                    return found;
+            if (!end || data_.u8(end - 1) != 0)
+                break;
+        }
+        return std::nullopt;
+    }
+
+    // Does the code's last EXIT lie where the control section says that the program ends?
+    bool ends_with_program(const ControlSection& c, const Candidate& found) {
+        const Bytes code = found.shader.code.bytes;
+        const uint64_t end = uint64_t{c.program_offset} + c.program_length;
+        const auto is_exit = [&](uint64_t at) {
+            return (code.u64(at) & ~0xf0000ull) == 0xe30000000000000full;
+        };
+        if (!c.program_length || end % 8 != 0 || !code.has(0, end))
+            return false;
+        work_ += code.size();
+        for (uint64_t at = end; at < c.constants_offset; at += 8)
+            if (is_exit(at))
+                return false;
+        for (uint64_t back = 8; back <= 0x100 && back <= end; back += 8)
+            if (is_exit(end - back))
+                return true;
+        return false;
+    }
+
+    const Blob& in_;
+    Bytes data_;
+    Place place_;
+    Output& out_;
+    uint64_t consumed_ = 0; // end of what the last accepted thing covers
+    uint64_t left_out_ = 0; // end of a container that was refused
+    uint64_t work_ = 0;     // bytes looked at for candidates
+};
+
+} // namespace
+
+Result<void> search(const Blob& in, Place place, Output& out) {
+    return Search(in, place, out).run();
+}
+
+} // namespace dmsh

@@ -1,0 +1,172 @@
+// Reads every file on a pool of workers and puts the results together in the files' order.
+#include "archivers/scan/scan.h"
+#include "archivers/scan/file_scan.h"
+#include "archivers/scan/source_tree.h"
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <set>
+#include <thread>
+
+namespace dmsh {
+namespace {
+
+// Puts the files' findings into one result; called in the files' order.
+class Merger {
+  public:
+    explicit Merger(ScanResult& result) : result_(result) {}
+
+    void add(FileFindings&& f) {
+        std::map<uint32_t, ShaderProgram> programs;
+        for (FoundRecord& r : f.records) {
+            ++result_.found;
+            ++result_.formats[std::string(r.format)].shaders;
+            if (r.program) {
+                ShaderProgram& p = programs[r.program];
+                p.keys[static_cast<size_t>(r.stage)] = r.key;
+                p.stages |= static_cast<uint8_t>(1u << static_cast<unsigned>(r.stage));
+                if (p.origin.empty())
+                    p.origin = r.origin;
+            }
+            const auto [it, first] = seen_.try_emplace(r.key, result_.records.size());
+            if (first) {
+                first_bytes_.push_back(r.bytes);
+                result_.records.push_back({r.key, r.stage, r.arch, r.bytes->control, r.bytes->code,
+                                           std::move(r.origin), std::string(r.format), r.offset, 0});
+                continue;
+            }
+            ShaderRecord& record = result_.records[it->second];
+            ++record.copies;
+            if (first_bytes_[it->second] != r.bytes || record.stage != r.stage)
+                result_.errors.push_back(
+                    {"another shader of this key is in " + record.origin + " (this one is left out)",
+                     r.origin, r.offset, key_text(r.key)});
+        }
+        for (auto& [number, program] : programs)
+            if (std::has_single_bit(program.stages) == false &&
+                linked_.insert({program.stages, program.keys}).second)
+                result_.programs.push_back(std::move(program));
+        for (Error& e : f.errors)
+            result_.errors.push_back(std::move(e));
+        for (std::string& n : f.notes)
+            result_.notes.push_back(std::move(n));
+        for (const auto& [format, n] : f.containers)
+            result_.formats[std::string(format)].containers += n;
+        result_.members += f.members;
+        result_.lone_controls += f.lone_controls;
+    }
+
+    void finish() {
+        std::sort(result_.records.begin(), result_.records.end(),
+                  [](const ShaderRecord& a, const ShaderRecord& b) { return a.key < b.key; });
+        std::sort(result_.programs.begin(), result_.programs.end(),
+                  [](const ShaderProgram& a, const ShaderProgram& b) {
+                      return std::tie(a.stages, a.keys) < std::tie(b.stages, b.keys);
+                  });
+    }
+
+  private:
+    ScanResult& result_;
+    std::unordered_map<uint64_t, size_t> seen_;
+    std::vector<const ShaderBytes*> first_bytes_;
+    std::set<std::pair<uint8_t, std::array<uint64_t, kStageCount>>> linked_;
+};
+
+} // namespace
+
+const ShaderRecord* ScanResult::find(uint64_t key) const {
+    const auto it = std::lower_bound(records.begin(), records.end(), key,
+                                     [](const ShaderRecord& r, uint64_t k) { return r.key < k; });
+    return it != records.end() && it->key == key ? &*it : nullptr;
+}
+
+Result<ScanResult> scan(const ScanOptions& options) {
+    auto tree = list_sources(options);
+    if (!tree)
+        return tree.error();
+    std::vector<SourceFile>& files = tree->files;
+    ScanResult result;
+    result.errors = std::move(tree->errors);
+    uint64_t all_bytes = 0;
+    for (const SourceFile& f : files)
+        all_bytes += f.size;
+
+    ShaderStore store(options.skip);
+    std::vector<FileFindings> findings(files.size());
+    std::atomic<size_t> next{0};
+    std::atomic<uint64_t> done_bytes{0}, shaders{0};
+    std::atomic<bool> cancelled{false};
+    // Large files first, so that none is left for the end; the results go to their places anyhow.
+    std::vector<size_t> order(files.size());
+    for (size_t i = 0; i < order.size(); ++i)
+        order[i] = i;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return files[a].size > files[b].size; });
+
+    const auto work = [&] {
+        for (size_t i; (i = next.fetch_add(1)) < order.size();) {
+            if (options.cancel && options.cancel->load()) {
+                cancelled = true;
+                return;
+            }
+            SourceFile& file = files[order[i]];
+            FileFindings& f = findings[order[i]];
+            if (const auto blob = file.open())
+                f = scan_file(file.origin, *blob, blob->size(), store);
+            else
+                f.errors.push_back({blob.error().message + " (its shaders are left out)", file.origin});
+            file.image = {};
+            done_bytes += file.size;
+            shaders += f.records.size();
+        }
+    };
+
+    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+    const size_t count =
+        std::min<size_t>(options.workers ? options.workers : cores, std::max<size_t>(files.size(), 1));
+    std::mutex mutex;
+    std::condition_variable ended;
+    size_t running = count;
+    std::vector<std::thread> pool;
+    for (size_t i = 0; i < count; ++i)
+        pool.emplace_back([&] {
+            work();
+            const std::lock_guard lock(mutex);
+            --running;
+            ended.notify_one();
+        });
+    {
+        std::unique_lock lock(mutex);
+        while (running) {
+            ended.wait_for(lock, std::chrono::milliseconds(250));
+            if (options.progress)
+                options.progress(done_bytes, all_bytes, shaders);
+        }
+    }
+    for (std::thread& t : pool)
+        t.join();
+    if (options.progress)
+        options.progress(done_bytes, all_bytes, shaders);
+
+    Merger merger(result);
+    for (FileFindings& f : findings)
+        merger.add(std::move(f));
+    merger.finish();
+    result.files = files.size();
+    result.bytes = all_bytes;
+    result.cancelled = cancelled;
+    return result;
+}
+
+ScanResult scan_blob(const std::string& name, const Blob& blob, KeySkip skip, uint64_t budget_bytes) {
+    ShaderStore store(skip);
+    ScanResult result;
+    Merger merger(result);
+    merger.add(scan_file(name, blob, budget_bytes ? budget_bytes : blob.size(), store));
+    merger.finish();
+    result.files = 1;
+    result.bytes = blob.size();
+    return result;
+}
+
+} // namespace dmsh

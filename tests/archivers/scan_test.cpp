@@ -1,0 +1,259 @@
+// The scan over trees of files: roots, images, workers, errors, budgets.
+#include "archivers/scan/scan.h"
+#include "tests/archivers/corpus.h"
+#include "tests/writers/writers.h"
+#include <unistd.h>
+
+namespace dmsh {
+namespace {
+
+namespace fs = std::filesystem;
+using writers::Data;
+using writers::Member;
+using writers::Pair;
+using writers::small_pair;
+
+// A folder that goes when the test ends.
+class Folder {
+  public:
+    Folder() {
+        std::string name = (fs::temp_directory_path() / "dmsh_scan_XXXXXX").string();
+        path_ = mkdtemp(name.data());
+    }
+    ~Folder() { fs::remove_all(path_); }
+    std::string put(const std::string& name, const Data& d) const {
+        const fs::path p = path_ / name;
+        fs::create_directories(p.parent_path());
+        std::ofstream(p, std::ios::binary)
+            .write(reinterpret_cast<const char*>(d.data()), static_cast<std::streamsize>(d.size()));
+        return p.string();
+    }
+    std::string at(const std::string& name = "") const { return (path_ / name).string(); }
+
+  private:
+    fs::path path_;
+};
+
+Data bnsh_of(Stage stage, uint32_t counter) {
+    return writers::bnsh(std::vector<std::vector<Pair>>{{small_pair(stage, counter)}});
+}
+
+std::vector<Member> tree() {
+    std::vector<Member> files;
+    for (uint32_t i = 0; i < 24; ++i) {
+        const Pair vs = small_pair(Stage::vertex, i), fs = small_pair(Stage::fragment, i);
+        const Data d = writers::bnsh(std::vector<std::vector<Pair>>{{vs, fs}});
+        const std::vector<Member> one = {{"s.bnsh", d}};
+        files.push_back({"dir" + std::to_string(i % 5) + "/f" + std::to_string(i),
+                         i % 2 ? writers::yaz0(writers::sarc(one)) : d});
+    }
+    files.push_back({"again/f0", files[0].data});
+    return files;
+}
+
+std::string dump(const ScanResult& r) {
+    std::string s;
+    for (const ShaderRecord& x : r.records)
+        s += key_text(x.key) + " " + std::string(stage_name(x.stage)) + " " + x.origin + " " +
+             std::to_string(x.offset) + " " + std::to_string(x.copies) + "\n";
+    for (const ShaderProgram& p : r.programs) {
+        for (const uint64_t k : p.keys)
+            s += key_text(k) + " ";
+        s += p.origin + "\n";
+    }
+    for (const Error& e : r.errors)
+        s += e.text() + "\n";
+    return s;
+}
+
+ScanResult scan_paths(std::vector<std::string> paths, unsigned workers = 2) {
+    ScanOptions o;
+    o.paths = std::move(paths);
+    o.workers = workers;
+    auto r = scan(o);
+    EXPECT_TRUE(r);
+    return *std::move(r);
+}
+
+TEST(Scan, FolderAndImagesGiveTheSame) {
+    const Folder folder, images;
+    for (const Member& m : tree())
+        folder.put(m.name, m.data);
+    const Data level3 = writers::romfs(tree());
+    const ScanResult r = scan_paths({folder.at()});
+    EXPECT_EQ(r.records.size(), 48u);
+    EXPECT_EQ(r.programs.size(), 24u);
+    EXPECT_EQ(r.found, 50u);
+    EXPECT_EQ(dump(r), dump(scan_paths({images.put("l3", level3)})));
+    EXPECT_EQ(dump(r), dump(scan_paths({images.put("ivfc", writers::ivfc(level3))})));
+}
+
+TEST(TableDeterminism, AnyNumberOfWorkers) {
+    const Folder folder;
+    for (const Member& m : tree())
+        folder.put(m.name, m.data);
+    folder.put("bad1", Data{'S', 'A', 'R', 'C', 1, 2});
+    folder.put("bad2", Data{'Y', 'a', 'z', '0', 1, 2});
+    const std::string one = dump(scan_paths({folder.at()}, 1));
+    for (const unsigned workers : {2u, 5u, 12u})
+        EXPECT_EQ(one, dump(scan_paths({folder.at()}, workers)));
+}
+
+TEST(ReaderIsolation, OneBadFileCostsOneLine) {
+    const Folder folder;
+    folder.put("a", bnsh_of(Stage::vertex, 1));
+    Data bad = writers::yaz0(bnsh_of(Stage::vertex, 2));
+    bad.resize(bad.size() / 2);
+    folder.put("b.szs", bad);
+    folder.put("c", bnsh_of(Stage::vertex, 3));
+    const ScanResult r = scan_paths({folder.at()});
+    EXPECT_EQ(r.records.size(), 2u);
+    ASSERT_EQ(r.errors.size(), 1u);
+    EXPECT_EQ(r.errors[0].text(), "b.szs: Yaz0: stream ends too early (its shaders are left out)");
+}
+
+TEST(Scan, LaterRootsOverrideEarlierOnesFileByFile) {
+    const Folder base, update;
+    base.put("x", bnsh_of(Stage::vertex, 1));
+    base.put("y", bnsh_of(Stage::vertex, 2));
+    update.put("y", bnsh_of(Stage::vertex, 3));
+    update.put("z", bnsh_of(Stage::vertex, 4));
+    const ScanResult r = scan_paths({base.at(), update.at()});
+    EXPECT_EQ(r.records.size(), 3u);
+    const Pair gone = small_pair(Stage::vertex, 2);
+    EXPECT_EQ(r.find(program_key(gone.control, gone.code)), nullptr);
+}
+
+TEST(Scan, ExefsAndNro) {
+    const Folder folder;
+    folder.put("romfs/x", bnsh_of(Stage::vertex, 1));
+    folder.put("exefs/main", writers::nso(Data(64), bnsh_of(Stage::fragment, 2), Data(8)));
+    folder.put("exefs/main.npdm", Data(64, 1));
+    folder.put("a.nro", writers::nro(Data(64), bnsh_of(Stage::fragment, 3), Data(8)));
+    ScanOptions o;
+    o.paths = {folder.at("romfs")};
+    o.exefs = {folder.at("exefs")};
+    o.nro = {folder.at("a.nro")};
+    const auto r = scan(o);
+    ASSERT_TRUE(r);
+    std::set<std::string> origins;
+    for (const ShaderRecord& x : r->records)
+        origins.insert(x.origin);
+    EXPECT_EQ(origins, (std::set<std::string>{"x (variation 0)", "exefs/main/.rodata (variation 0)",
+                                              "nro/a.nro/.rodata (variation 0)"}));
+}
+
+TEST(Scan, MissingPathsAreAnErrorAndEmptyOnesAreNot) {
+    ScanOptions o;
+    EXPECT_FALSE(scan(o));
+    o.paths = {"/nonexistent/path"};
+    EXPECT_FALSE(scan(o));
+    const Folder folder;
+    EXPECT_TRUE(scan_paths({folder.at()}).records.empty());
+}
+
+TEST(Scan, ProgressEndsAtTheWhole) {
+    const Folder folder;
+    for (const Member& m : tree())
+        folder.put(m.name, m.data);
+    ScanOptions o;
+    o.paths = {folder.at()};
+    uint64_t done = 0, all = 1, shaders = 0;
+    o.progress = [&](uint64_t d, uint64_t a, uint64_t s) { done = d, all = a, shaders = s; };
+    const auto r = scan(o);
+    ASSERT_TRUE(r);
+    EXPECT_EQ(done, all);
+    EXPECT_EQ(done, r->bytes);
+    EXPECT_EQ(shaders, r->found);
+}
+
+TEST(Scan, RecordsOutliveTheirFiles) {
+    ScanResult r;
+    {
+        const Folder folder;
+        Data big = bnsh_of(Stage::vertex, 1);
+        big.resize(2 << 20); // mapped, not read
+        folder.put("big", big);
+        folder.put("small", bnsh_of(Stage::vertex, 2));
+        r = scan_paths({folder.at()});
+    }
+    ASSERT_EQ(r.records.size(), 2u);
+    for (const ShaderRecord& x : r.records)
+        EXPECT_EQ(program_key(x.control.bytes, x.code.bytes), x.key);
+}
+
+TEST(NestBudget, HonestLayoutArchivesPass) {
+    // A SARC whose one member expands 9 times, and members that add up to it again: below both budgets.
+    std::vector<Member> inner;
+    for (uint32_t i = 0; i < 12; ++i)
+        inner.push_back({"s" + std::to_string(i), writers::raw_pair(small_pair(Stage::vertex, i))});
+    Data filler(200000);
+    inner.push_back({"filler", filler});
+    std::vector<Member> outer = {{"l.szs", writers::yaz0(writers::sarc(inner))}};
+    Data random(20000);
+    for (size_t i = 0; i < random.size(); ++i)
+        random[i] = static_cast<uint8_t>(i * i >> 3 ^ i * 37);
+    outer.push_back({"x", random});
+    const ScanResult r = scan_blob("f", Blob::own(writers::sarc(outer)));
+    EXPECT_EQ(r.records.size(), 12u);
+    EXPECT_TRUE(r.errors.empty());
+}
+
+// A SARC whose entries all cover the same bytes.
+Data fan_out(const Data& inner, unsigned count) {
+    std::vector<Member> members;
+    for (unsigned i = 0; i < count; ++i)
+        members.push_back({"m" + std::to_string(i), i ? Data() : inner});
+    Data d = writers::sarc(members);
+    // Find the entry that is not empty and copy its range to the others.
+    uint64_t range = 0;
+    for (unsigned i = 0; i < count; ++i)
+        if (Bytes(d).u32(0x20 + 16 * i + 12) != Bytes(d).u32(0x20 + 16 * i + 8))
+            range = Bytes(d).u64(0x20 + 16 * i + 8);
+    for (unsigned i = 0; i < count; ++i)
+        std::memcpy(d.data() + 0x20 + 16 * i + 8, &range, 8);
+    return d;
+}
+
+TEST(NestBudget, OverlappingFanOutStops) {
+    Data d = writers::raw_pair(small_pair(Stage::vertex));
+    for (int level = 0; level < 6; ++level)
+        d = fan_out(d, 8);
+    const ScanResult r = scan_blob("f", Blob::own(d));
+    EXPECT_LE(r.members * d.size(), 2u << 20); // of 8^6
+    ASSERT_FALSE(r.errors.empty());
+    EXPECT_NE(r.errors.back().text().find("more than 16 times the file"), std::string::npos);
+}
+
+TEST(NestBudget, CompressedFanOutStops) {
+    Data d = writers::raw_pair(small_pair(Stage::vertex));
+    for (int level = 0; level < 6; ++level)
+        d = fan_out(writers::yaz0(d), 8);
+    const ScanResult r = scan_blob("f", Blob::own(d));
+    EXPECT_LE(r.members, 5000u); // of 2 * 8^6
+    EXPECT_FALSE(r.errors.empty());
+    // At a size past the floor of 1 MiB the factor of 16 alone counts.
+    Data noise(100000);
+    uint32_t state = 1;
+    for (uint8_t& b : noise)
+        b = static_cast<uint8_t>((state = state * 1664525 + 1013904223) >> 24);
+    d = writers::sarc(std::vector<Member>{{"noise", noise}});
+    for (int level = 0; level < 6; ++level)
+        d = fan_out(writers::yaz0(d), 8);
+    EXPECT_LE(scan_blob("f", Blob::own(d)).members, 40u);
+}
+
+TEST(NestBudget, SixteenDeepAndNoFurther) {
+    Data d = bnsh_of(Stage::vertex, 1);
+    const auto wrap = [](const Data& in) { return writers::sarc(std::vector<Member>{{"m", in}}); };
+    for (unsigned depth = 0; depth < 16; ++depth)
+        d = wrap(d);
+    EXPECT_EQ(scan_blob("f", Blob::own(d)).records.size(), 1u);
+    const ScanResult r = scan_blob("f", Blob::own(wrap(d)));
+    EXPECT_TRUE(r.records.empty());
+    ASSERT_EQ(r.errors.size(), 1u);
+    EXPECT_NE(r.errors[0].text().find("nest more than 16 deep"), std::string::npos);
+}
+
+} // namespace
+} // namespace dmsh
