@@ -1,4 +1,5 @@
-// Enumerations of NVN as plain C names, values as the guest passes them (names and values: docs/nvn.md, "Sources").
+// Enumerations of NVN as plain C names, values as the guest passes them (names and values: docs/nvn.md,
+// "Sources").
 #pragma once
 #include <cstdint>
 

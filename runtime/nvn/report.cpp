@@ -24,14 +24,16 @@ void* g_user = nullptr;
 
 void report(Report kind, const char* format, ...) {
     const uint64_t n = g_counts[static_cast<size_t>(kind)].fetch_add(1, std::memory_order_relaxed) + 1;
-    if (n & (n - 1))
+    // Kinds whose lines name different things that are each reported once by their callers.
+    const bool each = kind == Report::stub_called || kind == Report::missing_shader;
+    if (!each && (n & (n - 1)))
         return;
     char text[400], line[512];
     va_list args;
     va_start(args, format);
     std::vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    std::snprintf(line, sizeof line, n == 1 ? "dmrt: %s: %s" : "dmrt: %s: %s (%llu times)",
+    std::snprintf(line, sizeof line, n == 1 || each ? "dmrt: %s: %s" : "dmrt: %s: %s (%llu times)",
                   kTexts[static_cast<size_t>(kind)], text, static_cast<unsigned long long>(n));
     const std::lock_guard hold(g_lock);
     if (g_sink)
