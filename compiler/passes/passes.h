@@ -14,4 +14,7 @@ Result<void> global_to_storage(ShaderModule& shader);
 Result<void> bind_constant_banks(ShaderModule& shader);
 Result<void> fill_interface(ShaderModule& shader);
 
+// Shared by the legalisations of all targets.
+Result<void> expand_rounding(ShaderModule& shader);
+
 } // namespace dmsh
