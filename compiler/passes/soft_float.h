@@ -154,7 +154,7 @@ template <class M> class SoftFloat {
         const W field = m.select(subnormal, k(0), biased - k(1));
         const W bits = m.shl(field, k(f.p - 1)) + kept + step;
         const uint64_t infinity = f.infinity();
-        const B overflow = !m.ult(bits, k(infinity)) | less_signed(k(static_cast<uint64_t>(2 * f.bias())), biased);
+        const B overflow = (!m.ult(bits, k(infinity))) | less_signed(k(static_cast<uint64_t>(2 * f.bias())), biased);
         W limit = k(infinity);
         switch (mode) {
         case Round::nearest: break;
