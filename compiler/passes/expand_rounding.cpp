@@ -1,5 +1,6 @@
-// Guarantees: no dmsh.*.rnd operation is left; directed rounding is done by integer soft-float, bit for bit (tests/passes/soft_float_test.cpp
-// proves the text against the machine). No target offers the directions, so every legalisation runs this.
+// Guarantees: no dmsh.*.rnd operation is left; directed rounding is done by integer soft-float, bit for bit
+// (tests/passes/soft_float_test.cpp proves the text against the machine). No target offers the directions, so
+// every legalisation runs this.
 #include "compiler/passes/expand_rounding.h"
 #include "compiler/passes/pass_support.h"
 #include "compiler/passes/passes.h"
@@ -37,18 +38,19 @@ struct IrMachine {
     Word select(Bool c, Word t, Word f) { return {&b, b.CreateSelect(c.v, t.v, f.v)}; }
     Word clz(Word x) { return {&b, b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, x.v, b.getFalse())}; }
 
-    Word in(FloatFormat f, llvm::Value* x) { return {&b, b.CreateZExt(b.CreateBitCast(x, b.getIntNTy(f.width)), b.getInt64Ty())}; }
+    Word in(FloatFormat f, llvm::Value* x) {
+        return {&b, b.CreateZExt(b.CreateBitCast(x, b.getIntNTy(f.width)), b.getInt64Ty())};
+    }
     llvm::Value* out(FloatFormat f, Word x) {
-        llvm::Type* type = f.width == 16   ? b.getHalfTy()
-                           : f.width == 32 ? b.getFloatTy()
-                                           : b.getDoubleTy();
+        llvm::Type* type = f.width == 16 ? b.getHalfTy() : f.width == 32 ? b.getFloatTy() : b.getDoubleTy();
         return b.CreateBitCast(b.CreateTrunc(x.v, b.getIntNTy(f.width)), type);
     }
 };
 
 } // namespace
 
-llvm::Value* soft_fma(llvm::IRBuilderBase& b, FloatFormat f, Round mode, llvm::Value* x, llvm::Value* y, llvm::Value* z) {
+llvm::Value* soft_fma(llvm::IRBuilderBase& b, FloatFormat f, Round mode, llvm::Value* x, llvm::Value* y,
+                      llvm::Value* z) {
     IrMachine m{b};
     return m.out(f, SoftFloat<IrMachine>(m).fma(f, mode, m.in(f, x), m.in(f, y), m.in(f, z)));
 }
@@ -60,11 +62,13 @@ llvm::Value* soft_mul(llvm::IRBuilderBase& b, FloatFormat f, Round mode, llvm::V
     IrMachine m{b};
     return m.out(f, SoftFloat<IrMachine>(m).mul(f, mode, m.in(f, x), m.in(f, y)));
 }
-llvm::Value* soft_convert(llvm::IRBuilderBase& b, FloatFormat from, FloatFormat to, Round mode, llvm::Value* x) {
+llvm::Value* soft_convert(llvm::IRBuilderBase& b, FloatFormat from, FloatFormat to, Round mode,
+                          llvm::Value* x) {
     IrMachine m{b};
     return m.out(to, SoftFloat<IrMachine>(m).convert(from, to, mode, m.in(from, x)));
 }
-llvm::Value* soft_from_integer(llvm::IRBuilderBase& b, FloatFormat to, Round mode, bool is_signed, llvm::Value* x) {
+llvm::Value* soft_from_integer(llvm::IRBuilderBase& b, FloatFormat to, Round mode, bool is_signed,
+                               llvm::Value* x) {
     IrMachine m{b};
     return m.out(to, SoftFloat<IrMachine>(m).from_integer(to, mode, is_signed, {&b, x}));
 }
@@ -77,7 +81,8 @@ Result<void> expand_rounding(ShaderModule& shader) {
         llvm::IRBuilder<> b(call);
         const auto code = constant_u32(a(0));
         if (!code || *code > 3)
-            return refuse(*call, LossCode::passes, std::string(intrinsic_info(id).name) + " with an unknown rounding");
+            return refuse(*call, LossCode::passes,
+                          std::string(intrinsic_info(id).name) + " with an unknown rounding");
         const auto mode = static_cast<Round>(*code);
         const auto is_signed = [&] { return constant_u32(a(1)) == 1u; };
         llvm::Value* r = nullptr;

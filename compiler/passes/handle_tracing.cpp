@@ -197,9 +197,11 @@ Result<Access> HandlePass::bind(llvm::CallInst* call, Intrinsic id, const Handle
                b.or_offset == fresh.or_offset;
     };
     if (id == Intrinsic::tex_fetch && desc.dim == ImageDim::d1 && !desc.arrayed) {
-        // One fetch instruction reads 1D textures and buffer textures; the texture's header decides. Facts first; else a
-        // slot that is also sampled is 1D, and one that is only fetched at level zero is a buffer.
-        const bool sampled_too = llvm::any_of(bindings_, [&](const Binding& b) { return same_place(b) && b.sampled; });
+        // One fetch instruction reads 1D textures and buffer textures; the texture's header decides. Facts
+        // first; else a slot that is also sampled is 1D, and one that is only fetched at level zero is a
+        // buffer.
+        const bool sampled_too =
+            llvm::any_of(bindings_, [&](const Binding& b) { return same_place(b) && b.sampled; });
         if (f && f->dim)
             fresh.dim = *f->dim == ImageDim::d1 ? ImageDim::d1 : ImageDim::buffer;
         else if (desc.lod == TexDesc::zero && desc.offset == TexDesc::no_offset && !sampled_too)
@@ -316,7 +318,8 @@ llvm::Value* HandlePass::emit(llvm::IRBuilder<>& b, llvm::CallInst* call, Intrin
     return bound;
 }
 
-// The bounds mode that takes the nearest texel becomes arithmetic on the coordinates; operands are those of the bound form.
+// The bounds mode that takes the nearest texel becomes arithmetic on the coordinates; operands are those of
+// the bound form.
 void HandlePass::clamp_to_edge(llvm::IRBuilder<>& b, llvm::MutableArrayRef<llvm::Value*> operands) {
     ImgDesc desc = ImgDesc::unpack(*constant_u32(operands[2]));
     if (desc.bounds != ImgDesc::near)

@@ -1,8 +1,10 @@
-// Soft float: fused multiply-add and conversions in any IEEE binary format and rounding direction, written once over an abstract
-// 64-bit word, so that the same text builds IR (expand_rounding.cpp) and runs natively in its tests against the machine.
+// Soft float: fused multiply-add and conversions in any IEEE binary format and rounding direction, written
+// once over an abstract 64-bit word, so that the same text builds IR (expand_rounding.cpp) and runs natively
+// in its tests against the machine.
 //
-// Word W: a value type with + - * & | ^ and unary ~ on W, shl(W, W) and lshr(W, W) for amounts below 64, ult(W, W) and eq(W, W) to its
-// Bool, select(Bool, W, W), clz(W) with clz(0) = 64. Bool: & | ! on itself. `k(n)` makes a constant. No branches anywhere.
+// Word W: a value type with + - * & | ^ and unary ~ on W, shl(W, W) and lshr(W, W) for amounts below 64,
+// ult(W, W) and eq(W, W) to its Bool, select(Bool, W, W), clz(W) with clz(0) = 64. Bool: & | ! on itself.
+// `k(n)` makes a constant. No branches anywhere.
 #pragma once
 #include <cstdint>
 
@@ -22,7 +24,8 @@ constexpr FloatFormat kBinary16{11, 16}, kBinary32{24, 32}, kBinary64{53, 64};
 // ROUND operands of the dictionary.
 enum class Round : uint32_t { nearest = 0, down = 1, up = 2, zero = 3 };
 
-template <class M> class SoftFloat {
+template <class M>
+class SoftFloat {
   public:
     using W = typename M::Word;
     using B = typename M::Bool;
@@ -121,17 +124,23 @@ template <class M> class SoftFloat {
         const W subnormal = m.shl(fraction, n & k(63));
         // A subnormal is fraction * 2^(emin - p + 1).
         const W es = k(static_cast<uint64_t>(63 + (1 - f.bias()) - int64_t{f.p} + 1)) - n;
-        return {sign, m.select(low, es, e - k(static_cast<uint64_t>(f.bias()))), m.select(low, subnormal, normal), high & !none,
-                high & none, low & none};
+        return {sign,
+                m.select(low, es, e - k(static_cast<uint64_t>(f.bias()))),
+                m.select(low, subnormal, normal),
+                high & !none,
+                high & none,
+                low & none};
     }
 
-    // Rounds hi:lo (top bit of hi set) times 2^(exponent - 63) into the format; overflow goes where the direction says.
+    // Rounds hi:lo (top bit of hi set) times 2^(exponent - 63) into the format; overflow goes where the
+    // direction says.
     W round_pack(FloatFormat f, Round mode, W sign, W exponent, W hi, W lo) {
         const W biased = exponent + k(static_cast<uint64_t>(f.bias()));
         const B subnormal = less_signed(biased, k(1));
         const W extra = m.select(subnormal, k(1) - biased, k(0));
         const B far = m.ult(k(f.p), extra); // all bits fall below half of the last place
-        const W s = m.select(far, k(63), k(64 - f.p) + extra - k(1)); // one less than dropped: leaves the rounding bit
+        const W s = m.select(far, k(63),
+                             k(64 - f.p) + extra - k(1)); // one less than dropped: leaves the rounding bit
         const W with_bit = m.select(far, k(0), m.lshr(hi, s));
         const W kept = m.lshr(with_bit, k(1));
         const W round_bit = with_bit & k(1);
@@ -154,7 +163,8 @@ template <class M> class SoftFloat {
         const W field = m.select(subnormal, k(0), biased - k(1));
         const W bits = m.shl(field, k(f.p - 1)) + kept + step;
         const uint64_t infinity = f.infinity();
-        const B overflow = (!m.ult(bits, k(infinity))) | less_signed(k(static_cast<uint64_t>(2 * f.bias())), biased);
+        const B overflow =
+            (!m.ult(bits, k(infinity))) | less_signed(k(static_cast<uint64_t>(2 * f.bias())), biased);
         W limit = k(infinity);
         switch (mode) {
         case Round::nearest: break;
@@ -167,10 +177,12 @@ template <class M> class SoftFloat {
 
     // ---- 128-bit words ----
     Wide multiply(W a, W b) {
-        const W mask = k(0xffffffff), al = a & mask, ah = m.lshr(a, k(32)), bl = b & mask, bh = m.lshr(b, k(32));
+        const W mask = k(0xffffffff), al = a & mask, ah = m.lshr(a, k(32)), bl = b & mask,
+                bh = m.lshr(b, k(32));
         const W ll = al * bl, lh = al * bh, hl = ah * bl, hh = ah * bh;
         const W middle = m.lshr(ll, k(32)) + (lh & mask) + (hl & mask);
-        return {hh + m.lshr(lh, k(32)) + m.lshr(hl, k(32)) + m.lshr(middle, k(32)), (ll & mask) | m.shl(middle, k(32))};
+        return {hh + m.lshr(lh, k(32)) + m.lshr(hl, k(32)) + m.lshr(middle, k(32)),
+                (ll & mask) | m.shl(middle, k(32))};
     }
     Wide add(Wide a, Wide b) {
         const W lo = a.lo + b.lo;
@@ -181,7 +193,9 @@ template <class M> class SoftFloat {
     }
     B less(Wide a, Wide b) { return m.ult(a.hi, b.hi) | (m.eq(a.hi, b.hi) & m.ult(a.lo, b.lo)); }
     Wide shift_left_1(Wide a) { return {m.shl(a.hi, k(1)) | m.lshr(a.lo, k(63)), m.shl(a.lo, k(1))}; }
-    Wide shift_right_1(Wide a) { return {m.lshr(a.hi, k(1)), m.lshr(a.lo, k(1)) | m.shl(a.hi, k(63)) | (a.lo & k(1))}; }
+    Wide shift_right_1(Wide a) {
+        return {m.lshr(a.hi, k(1)), m.lshr(a.lo, k(1)) | m.shl(a.hi, k(63)) | (a.lo & k(1))};
+    }
     W clz128(Wide a) {
         const B high = m.eq(a.hi, k(0));
         return m.select(high, k(64) + m.clz(a.lo), m.clz(a.hi));
@@ -199,7 +213,8 @@ template <class M> class SoftFloat {
         const W s = n & k(63);
         const B none = m.eq(s, k(0));
         const W left = (k(64) - s) & k(63);
-        const W out_lo = m.select(none, k(0), m.shl(a.lo, left)), out_hi = m.select(none, k(0), m.shl(a.hi, left));
+        const W out_lo = m.select(none, k(0), m.shl(a.lo, left)),
+                out_hi = m.select(none, k(0), m.shl(a.hi, left));
         const W lost = m.select(gone, a.hi | a.lo, m.select(far, a.lo | out_hi, out_lo));
         const W hi = m.select(far, k(0), m.lshr(a.hi, s));
         const W lo = m.select(gone, k(0), m.select(far, m.lshr(a.hi, s), m.lshr(a.lo, s) | out_hi));

@@ -28,8 +28,14 @@ struct Native {
         friend Word operator^(Word a, Word b) { return {a.v ^ b.v}; }
     };
     Word k(uint64_t v) { return {v}; }
-    Word shl(Word a, Word n) { EXPECT_LT(n.v, 64u); return {a.v << (n.v & 63)}; }
-    Word lshr(Word a, Word n) { EXPECT_LT(n.v, 64u); return {a.v >> (n.v & 63)}; }
+    Word shl(Word a, Word n) {
+        EXPECT_LT(n.v, 64u);
+        return {a.v << (n.v & 63)};
+    }
+    Word lshr(Word a, Word n) {
+        EXPECT_LT(n.v, 64u);
+        return {a.v >> (n.v & 63)};
+    }
     Bool ult(Word a, Word b) { return {a.v < b.v}; }
     Bool eq(Word a, Word b) { return {a.v == b.v}; }
     Word select(Bool c, Word t, Word f) { return c.v ? t : f; }
@@ -38,22 +44,26 @@ struct Native {
 
 constexpr int kModes[4] = {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
 
-template <class T, class U> T bits_to(U u) {
+template <class T, class U>
+T bits_to(U u) {
     T t;
     std::memcpy(&t, &u, sizeof t);
     return t;
 }
 
-template <class F, class U> void expect_same(U got, F want, const char* what, int mode, U a, U b, U c) {
+template <class F, class U>
+void expect_same(U got, F want, const char* what, int mode, U a, U b, U c) {
     if (std::isnan(want)) {
         EXPECT_TRUE(std::isnan(bits_to<F>(got))) << what << " mode " << mode;
         return;
     }
-    EXPECT_EQ(got, bits_to<U>(want)) << std::hex << what << " mode " << mode << " of " << a << " " << b << " " << c;
+    EXPECT_EQ(got, bits_to<U>(want)) << std::hex << what << " mode " << mode << " of " << a << " " << b << " "
+                                     << c;
 }
 
 // Operands that meet: near exponents, boundaries, and random bits.
-template <class U> struct Operands {
+template <class U>
+struct Operands {
     std::mt19937_64 rng{0x5eed};
     FloatFormat f;
     explicit Operands(FloatFormat format) : f(format) {}
@@ -63,17 +73,20 @@ template <class U> struct Operands {
         switch (rng() % 8) {
         case 0: return static_cast<U>(sign | f.infinity());
         case 1: return static_cast<U>(sign);
-        case 2: return static_cast<U>(sign | (fraction >> (rng() % f.p)));                         // subnormal
-        case 3: return static_cast<U>(sign | (f.infinity() - 1 - rng() % 3));                      // largest
-        case 4: return static_cast<U>(sign | (uint64_t(f.bias()) + rng() % 5 - 2) << (f.p - 1) | (rng() & 1 ? fraction : rng() % 4));
-        case 5: return static_cast<U>(sign | (rng() % 70) << (f.p - 1) | fraction);                 // small
+        case 2: return static_cast<U>(sign | (fraction >> (rng() % f.p)));    // subnormal
+        case 3: return static_cast<U>(sign | (f.infinity() - 1 - rng() % 3)); // largest
+        case 4:
+            return static_cast<U>(sign | (uint64_t(f.bias()) + rng() % 5 - 2) << (f.p - 1) |
+                                  (rng() & 1 ? fraction : rng() % 4));
+        case 5: return static_cast<U>(sign | (rng() % 70) << (f.p - 1) | fraction); // small
         case 6: return static_cast<U>(sign | f.nan());
         default: return static_cast<U>(sign | (rng() % top) << (f.p - 1) | fraction);
         }
     }
 };
 
-template <class F, class U> void check_arithmetic(FloatFormat f) {
+template <class F, class U>
+void check_arithmetic(FloatFormat f) {
     Native machine;
     SoftFloat<Native> soft(machine);
     Operands<U> operands(f);
@@ -94,8 +107,12 @@ template <class F, class U> void check_arithmetic(FloatFormat f) {
     }
 }
 
-TEST(SoftFloat, SingleIsTheMachines) { check_arithmetic<float, uint32_t>(kBinary32); }
-TEST(SoftFloat, DoubleIsTheMachines) { check_arithmetic<double, uint64_t>(kBinary64); }
+TEST(SoftFloat, SingleIsTheMachines) {
+    check_arithmetic<float, uint32_t>(kBinary32);
+}
+TEST(SoftFloat, DoubleIsTheMachines) {
+    check_arithmetic<double, uint64_t>(kBinary64);
+}
 
 TEST(SoftFloat, ConversionsAreTheMachines) {
     Native machine;
@@ -110,15 +127,22 @@ TEST(SoftFloat, ConversionsAreTheMachines) {
         const volatile uint64_t u = a >> (operands.rng() % 64);
         for (int mode = 0; mode < 4; ++mode) {
             std::fesetround(kModes[mode]);
-            const volatile float narrow = static_cast<float>(x), fs = static_cast<float>(s), fu = static_cast<float>(u);
+            const volatile float narrow = static_cast<float>(x), fs = static_cast<float>(s),
+                                 fu = static_cast<float>(u);
             const volatile double ds = static_cast<double>(s), du = static_cast<double>(u);
             std::fesetround(FE_TONEAREST);
             const auto r = static_cast<Round>(mode);
-            expect_same<float, uint32_t>(static_cast<uint32_t>(soft.convert(kBinary64, kBinary32, r, {a}).v), narrow, "convert", mode, 0, 0, 0);
-            expect_same<float, uint32_t>(static_cast<uint32_t>(soft.from_integer(kBinary32, r, true, {static_cast<uint64_t>(s)}).v), fs, "s64", mode, 0, 0, 0);
-            expect_same<float, uint32_t>(static_cast<uint32_t>(soft.from_integer(kBinary32, r, false, {u}).v), fu, "u64", mode, 0, 0, 0);
-            expect_same<double, uint64_t>(soft.from_integer(kBinary64, r, true, {static_cast<uint64_t>(s)}).v, ds, "s64 double", mode, 0, 0, 0);
-            expect_same<double, uint64_t>(soft.from_integer(kBinary64, r, false, {u}).v, du, "u64 double", mode, 0, 0, 0);
+            expect_same<float, uint32_t>(static_cast<uint32_t>(soft.convert(kBinary64, kBinary32, r, {a}).v),
+                                         narrow, "convert", mode, 0, 0, 0);
+            expect_same<float, uint32_t>(
+                static_cast<uint32_t>(soft.from_integer(kBinary32, r, true, {static_cast<uint64_t>(s)}).v),
+                fs, "s64", mode, 0, 0, 0);
+            expect_same<float, uint32_t>(static_cast<uint32_t>(soft.from_integer(kBinary32, r, false, {u}).v),
+                                         fu, "u64", mode, 0, 0, 0);
+            expect_same<double, uint64_t>(soft.from_integer(kBinary64, r, true, {static_cast<uint64_t>(s)}).v,
+                                          ds, "s64 double", mode, 0, 0, 0);
+            expect_same<double, uint64_t>(soft.from_integer(kBinary64, r, false, {u}).v, du, "u64 double",
+                                          mode, 0, 0, 0);
             if (testing::Test::HasFailure())
                 return;
         }
@@ -131,21 +155,28 @@ TEST(SoftFloat, HalfRoundsToTheNeighbourInTheDirection) {
     SoftFloat<Native> soft(machine);
     const auto value = [&](uint32_t h) { // exact by definition of the format
         const uint32_t e = h >> 10 & 31, f = h & 1023;
-        const double magnitude = e == 31 ? (f ? NAN : INFINITY) : e ? std::ldexp(1024 + f, int(e) - 25) : std::ldexp(f, -24);
+        const double magnitude = e == 31 ? (f ? NAN : INFINITY)
+                                 : e     ? std::ldexp(1024 + f, int(e) - 25)
+                                         : std::ldexp(f, -24);
         return h & 0x8000 ? -magnitude : magnitude;
     };
     std::mt19937_64 rng(7);
     for (int i = 0; i < 60000; ++i) {
-        const uint32_t a = i % 3 ? static_cast<uint32_t>((rng() & 0x80ffffff) | (100 + rng() % 48) << 23) : static_cast<uint32_t>(rng());
+        const uint32_t a = i % 3 ? static_cast<uint32_t>((rng() & 0x80ffffff) | (100 + rng() % 48) << 23)
+                                 : static_cast<uint32_t>(rng());
         const float x = bits_to<float>(a);
         for (int mode = 0; mode < 4; ++mode) {
-            const auto h = static_cast<uint32_t>(soft.convert(kBinary32, kBinary16, static_cast<Round>(mode), {a}).v);
+            const auto h =
+                static_cast<uint32_t>(soft.convert(kBinary32, kBinary16, static_cast<Round>(mode), {a}).v);
             const double got = value(h);
             if (std::isnan(x)) {
                 EXPECT_TRUE(std::isnan(got));
                 continue;
             }
-            const double down = value(h & 0x8000 ? h + 1 : h ? h - 1 : 0x8001), up = value(h & 0x8000 ? (h == 0x8000 ? 1 : h - 1) : h + 1);
+            const double down = value(h & 0x8000 ? h + 1
+                                      : h        ? h - 1
+                                                 : 0x8001),
+                         up = value(h & 0x8000 ? (h == 0x8000 ? 1 : h - 1) : h + 1);
             switch (mode) {
             case 0: // 65520 and beyond go to infinity: halfway to the next binade's first value
                 EXPECT_LE(std::abs((std::isinf(got) ? std::copysign(65536.0, got) : got) - x),
