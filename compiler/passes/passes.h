@@ -6,6 +6,7 @@ namespace dmsh {
 
 Result<void> fold_constants(ShaderModule& shader);
 Result<void> cleanup(ShaderModule& shader);
+Result<void> resolve_guarded_selects(ShaderModule& shader);
 Result<void> remove_dead_code(ShaderModule& shader);
 Result<void> simplify_perspective(ShaderModule& shader);
 Result<void> make_derivatives(ShaderModule& shader);
