@@ -66,5 +66,8 @@ constexpr uint32_t kHandleSamplerShift = 20;
 // Vulkan: descriptor sets (design decision 13).
 constexpr uint32_t kVulkanSetBindings = 0;
 constexpr uint32_t kVulkanSetPools = 1;
+// Bindings of set 1: the texture pool (every image type aliases it) and the sampler pool.
+constexpr uint32_t kVulkanPoolTextures = 0;
+constexpr uint32_t kVulkanPoolSamplers = 1;
 
 } // namespace dmsh

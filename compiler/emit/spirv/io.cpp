@@ -1,0 +1,624 @@
+// Stage inputs and outputs by attribute address, built-in values, special registers, fragment outputs.
+#include "compiler/emit/spirv/emitter.h"
+#include "compiler/passes/pass_support.h"
+
+namespace dmsh {
+namespace {
+
+// Attribute byte addresses of the hardware (README of the maxwell-gfx corpus, "Attributes").
+constexpr uint32_t kPrimitiveIdOut = 0x40, kPrimitiveId = 0x60, kLayer = 0x64, kViewport = 0x68, kPointSize = 0x6c;
+constexpr uint32_t kPosition = 0x70, kGeneric = 0x80, kGenericEnd = 0x280, kClip = 0x2c0, kClipEnd = 0x2e0;
+constexpr uint32_t kPointCoord = 0x2e0, kTessCoord = 0x2f0, kInstanceId = 0x2f8, kVertexId = 0x2fc;
+constexpr uint32_t kViewportMask = 0x3a0, kFrontFacing = 0x3fc;
+// Per-patch addresses: four outer levels, two inner levels, then generic values.
+constexpr uint32_t kTessOuter = 0x00, kTessInner = 0x10, kPatchGeneric = 0x20;
+constexpr uint32_t kMaxPatchVertices = 32;
+
+} // namespace
+
+bool SpirvEmitter::arrayed_inputs() const {
+    return stage_ == Stage::geometry || stage_ == Stage::tess_control || stage_ == Stage::tess_evaluation;
+}
+
+// Vertices of an input primitive: the interface says 1, 2, 3, 4 or 6.
+uint32_t SpirvEmitter::input_vertices() const {
+    if (stage_ != Stage::geometry)
+        return kMaxPatchVertices;
+    const uint32_t n = face_.input_primitive;
+    return n == 1 || n == 2 || n == 4 || n == 6 ? n : 3;
+}
+
+const Varying* SpirvEmitter::varying(bool input, uint32_t location) const {
+    for (const Varying& v : input ? face_.inputs : face_.outputs)
+        if (v.location == location)
+            return &v;
+    return nullptr;
+}
+
+uint32_t SpirvEmitter::builtin(spv::BuiltIn which, uint32_t type, spv::StorageClass storage) {
+    for (const BuiltinVariable& v : builtins_)
+        if (v.which == which && v.storage == storage)
+            return v.variable;
+    const uint32_t variable = b_.variable(storage, type);
+    builtins_.push_back({which, storage, variable});
+    b_.decorate(variable, spv::DecorationBuiltIn, {static_cast<uint32_t>(which)});
+    if (stage_ == Stage::fragment && storage == spv::StorageClassInput && type == u32())
+        b_.decorate(variable, spv::DecorationFlat);
+    return variable;
+}
+
+uint32_t SpirvEmitter::builtin_word(spv::BuiltIn which) { return load(u32(), builtin(which, u32())); }
+
+uint32_t SpirvEmitter::builtin_component(spv::BuiltIn which, uint32_t component) {
+    const uint32_t v = load(vec(u32(), 3), builtin(which, vec(u32(), 3)));
+    return op(spv::OpCompositeExtract, u32(), {v, component});
+}
+
+uint32_t SpirvEmitter::numeric_type(Numeric n) {
+    return n == Numeric::real ? f32() : n == Numeric::sint ? b_.int_type(32, true) : u32();
+}
+
+uint32_t SpirvEmitter::input_variable(uint32_t location) {
+    uint32_t& variable = inputs_[location];
+    if (variable)
+        return variable;
+    const Varying* v = varying(true, location);
+    const Numeric numeric = v ? v->numeric : Numeric::real;
+    uint32_t type = vec(numeric_type(numeric), 4);
+    if (arrayed_inputs())
+        type = b_.array_type(type, input_vertices());
+    variable = b_.variable(spv::StorageClassInput, type);
+    b_.decorate(variable, spv::DecorationLocation, {location});
+    if (stage_ == Stage::fragment) {
+        if ((v && v->interpolation == 1) || numeric != Numeric::real) {
+            b_.decorate(variable, spv::DecorationFlat);
+        } else if (v) {
+            if (v->interpolation == 3)
+                b_.decorate(variable, spv::DecorationNoPerspective);
+            if (v->per_sample) {
+                b_.capability(spv::CapabilitySampleRateShading);
+                b_.decorate(variable, spv::DecorationSample);
+            } else if (v->centroid) {
+                b_.decorate(variable, spv::DecorationCentroid);
+            }
+        }
+    }
+    return variable;
+}
+
+uint32_t SpirvEmitter::output_variable(uint32_t location, bool patch) {
+    uint32_t& variable = patch ? patches_[location] : outputs_[location];
+    if (variable)
+        return variable;
+    const Varying* v = patch ? nullptr : varying(false, location);
+    const Numeric numeric = v ? v->numeric : Numeric::real;
+    const uint32_t scalar = numeric_type(numeric);
+    uint32_t type = vec(scalar, 4);
+    if (stage_ == Stage::tess_control && !patch)
+        type = b_.array_type(type, std::max(face_.invocations, 1u));
+    variable = b_.variable(spv::StorageClassOutput, type);
+    b_.decorate(variable, spv::DecorationLocation, {location});
+    if (patch)
+        b_.decorate(variable, spv::DecorationPatch);
+    // L-006: components that are not written read as (0, 0, 0, 1).
+    if (stage_ != Stage::tess_control) {
+        const uint32_t zero = b_.constant(scalar, 0), one = b_.constant(scalar, 0x3f800000u);
+        const uint32_t start = b_.global(spv::OpConstantComposite, type, {zero, zero, zero, one});
+        SpirvBuilder::put(prologue_, spv::OpStore, {variable, start});
+    }
+    return variable;
+}
+
+uint32_t SpirvEmitter::position_variable() {
+    if (position_)
+        return position_;
+    uint32_t type = vec(f32(), 4);
+    if (stage_ == Stage::tess_control)
+        type = b_.array_type(type, std::max(face_.invocations, 1u));
+    position_ = b_.variable(spv::StorageClassOutput, type);
+    b_.decorate(position_, spv::DecorationBuiltIn, {spv::BuiltInPosition});
+    b_.decorate(position_, spv::DecorationInvariant); // L-021
+    if (stage_ != Stage::tess_control) {
+        const uint32_t start = b_.global(spv::OpConstantComposite, type, {fc(0), fc(0), fc(0), fc(1)});
+        SpirvBuilder::put(prologue_, spv::OpStore, {position_, start});
+    }
+    return position_;
+}
+
+// z from -w..w to 0..w.
+void SpirvEmitter::finish_position() {
+    const uint32_t v = load(vec(f32(), 4), position_);
+    const uint32_t z = op(spv::OpCompositeExtract, f32(), {v, 2});
+    const uint32_t w = op(spv::OpCompositeExtract, f32(), {v, 3});
+    const uint32_t sum = exact(op(spv::OpFAdd, f32(), {z, w}));
+    const uint32_t half = exact(op(spv::OpFMul, f32(), {sum, fc(0.5f)}));
+    store(position_, op(spv::OpCompositeInsert, vec(f32(), 4), {half, v, 2}));
+}
+
+// The word (or, as_float, the float) of input a[offset]; `interp` carries LOCATION and the packed offset.
+uint32_t SpirvEmitter::attribute_input(uint32_t offset, uint32_t vertex, bool as_float, const llvm::CallInst* interp) {
+    const auto from_float = [&](uint32_t f) { return as_float ? f : to_bits(f); };
+    const auto from_word = [&](uint32_t w) { return as_float ? to_float(w) : w; };
+    const bool fragment = stage_ == Stage::fragment;
+    if (offset >= kGeneric && offset < kGenericEnd) {
+        const uint32_t location = (offset - kGeneric) / 16, component = offset / 4 % 4;
+        const uint32_t variable = input_variable(location);
+        const Varying* v = varying(true, location);
+        const Numeric numeric = v ? v->numeric : Numeric::real;
+        const uint32_t type = numeric_type(numeric);
+        llvm::SmallVector<uint32_t, 3> chain{variable};
+        if (arrayed_inputs())
+            chain.push_back(vertex);
+        chain.push_back(uc(component));
+        const uint32_t pointer = op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassInput, type), chain);
+        const bool flat = numeric != Numeric::real || (v && v->interpolation == 1);
+        if (fragment && interp && !flat) {
+            const uint32_t where = literal(interp->getArgOperand(1)).value_or(0);
+            if (where == 1) {
+                b_.capability(spv::CapabilityInterpolationFunction);
+                return from_float(ext(f32(), GLSLstd450InterpolateAtCentroid, {pointer}));
+            }
+            if (where == 2) {
+                // Two signed 16-bit fields in 1/4096 pixel.
+                b_.capability(spv::CapabilityInterpolationFunction);
+                const uint32_t packed = value(interp->getArgOperand(2)), s32 = b_.int_type(32, true);
+                const uint32_t word = op(spv::OpBitcast, s32, {packed});
+                const auto part = [&](uint32_t at) {
+                    const uint32_t field = op(spv::OpBitFieldSExtract, s32, {word, uc(at), uc(16)});
+                    return op(spv::OpFMul, f32(), {op(spv::OpConvertSToF, f32(), {field}), fc(1.0f / 4096)});
+                };
+                const uint32_t x = part(0), y = part(16);
+                const uint32_t xy = op(spv::OpCompositeConstruct, vec(f32(), 2), {x, y});
+                return from_float(ext(f32(), GLSLstd450InterpolateAtOffset, {pointer, xy}));
+            }
+        }
+        const uint32_t loaded = load(type, pointer);
+        if (numeric == Numeric::real)
+            return from_float(loaded);
+        return from_word(numeric == Numeric::uint ? loaded : op(spv::OpBitcast, u32(), {loaded}));
+    }
+    const auto vec_component = [&](spv::BuiltIn which, unsigned n, uint32_t component) {
+        uint32_t type = vec(f32(), n);
+        llvm::SmallVector<uint32_t, 3> chain;
+        if (arrayed_inputs() && which == spv::BuiltInPosition) {
+            type = b_.array_type(type, input_vertices());
+            chain.push_back(vertex);
+        }
+        chain.insert(chain.begin(), builtin(which, type));
+        chain.push_back(uc(component));
+        return from_float(load(f32(), op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassInput, f32()), chain)));
+    };
+    if (offset >= kPosition && offset < kGeneric) {
+        if (fragment)
+            return vec_component(spv::BuiltInFragCoord, 4, offset / 4 % 4);
+        if (arrayed_inputs())
+            return vec_component(spv::BuiltInPosition, 4, offset / 4 % 4);
+    }
+    if (offset >= kClip && offset < kClipEnd && (fragment || arrayed_inputs())) {
+        const uint32_t k = (offset - kClip) / 4;
+        if (!clip_input_)
+            clip_input_ = b_.new_id();
+        clip_input_count_ = std::max(clip_input_count_, k + 1);
+        llvm::SmallVector<uint32_t, 3> chain{clip_input_};
+        if (arrayed_inputs())
+            chain.push_back(vertex);
+        chain.push_back(uc(k));
+        return from_float(load(f32(), op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassInput, f32()), chain)));
+    }
+    switch (offset) {
+    case kPrimitiveId:
+        if (stage_ == Stage::vertex || stage_ == Stage::compute)
+            break;
+        b_.capability(stage_ == Stage::tess_control || stage_ == Stage::tess_evaluation ? spv::CapabilityTessellation
+                                                                                       : spv::CapabilityGeometry);
+        return from_word(builtin_word(spv::BuiltInPrimitiveId));
+    case kLayer:
+        if (!fragment)
+            break;
+        b_.capability(spv::CapabilityShaderLayer);
+        return from_word(builtin_word(spv::BuiltInLayer));
+    case kViewport:
+        if (!fragment)
+            break;
+        b_.capability(spv::CapabilityShaderViewportIndex);
+        return from_word(builtin_word(spv::BuiltInViewportIndex));
+    case kPointSize:
+        if (arrayed_inputs()) {
+            const uint32_t variable = builtin(spv::BuiltInPointSize, b_.array_type(f32(), input_vertices()));
+            return from_float(load(
+                f32(), op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassInput, f32()), {variable, vertex})));
+        }
+        break;
+    case kPointCoord:
+    case kPointCoord + 4:
+        if (!fragment)
+            break;
+        return vec_component(spv::BuiltInPointCoord, 2, offset / 4 % 4);
+    case kTessCoord:
+    case kTessCoord + 4:
+        if (stage_ != Stage::tess_evaluation)
+            break;
+        return vec_component(spv::BuiltInTessCoord, 3, offset / 4 % 4);
+    case kInstanceId: // T-032: without the base
+        if (stage_ != Stage::vertex)
+            break;
+        return from_word(op(spv::OpISub, u32(),
+                            {builtin_word(spv::BuiltInInstanceIndex), special(SpecialRegister::base_instance)}));
+    case kVertexId:
+        if (stage_ != Stage::vertex)
+            break;
+        return from_word(builtin_word(spv::BuiltInVertexIndex));
+    case kFrontFacing:
+        if (!fragment)
+            break;
+        return from_word(select(u32(), load(boolean(), builtin(spv::BuiltInFrontFacing, boolean())), uc(~0u), uc(0)));
+    default: break;
+    }
+    return fail("input attribute " + hex(offset) + " of stage " + std::string(stage_name(stage_)) + " is not implemented");
+}
+
+// An address known at run time: the words that the stage has, selected one by one. Others read 0.
+uint32_t SpirvEmitter::attribute_dynamic(const llvm::Value* offset, uint32_t vertex) {
+    const uint32_t at = value(offset);
+    uint32_t result = uc(0);
+    for (const Varying& v : face_.inputs)
+        for (uint32_t k = 0; k < 4; ++k) {
+            if (!(v.components >> k & 1) || v.location >= 32)
+                continue;
+            const uint32_t address = kGeneric + 16 * v.location + 4 * k;
+            const uint32_t word = attribute_input(address, vertex, false, nullptr);
+            result = select(u32(), op(spv::OpIEqual, boolean(), {at, uc(address)}), word, result);
+        }
+    return result;
+}
+
+void SpirvEmitter::attribute_output(uint32_t offset, uint32_t bits, const llvm::Value*) {
+    llvm::SmallVector<uint32_t, 3> chain;
+    const auto per_vertex = [&] {
+        if (stage_ == Stage::tess_control) // Vulkan lets an invocation write its own vertex only
+            chain.push_back(builtin_word(spv::BuiltInInvocationId));
+    };
+    if (offset >= kGeneric && offset < kGenericEnd) {
+        const uint32_t location = (offset - kGeneric) / 16;
+        const Varying* v = varying(false, location);
+        const Numeric numeric = v ? v->numeric : Numeric::real;
+        chain.push_back(output_variable(location));
+        per_vertex();
+        chain.push_back(uc(offset / 4 % 4));
+        const uint32_t type = numeric_type(numeric);
+        const uint32_t pointer = op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, type), chain);
+        store(pointer, numeric == Numeric::uint ? bits : op(spv::OpBitcast, type, {bits}));
+        return;
+    }
+    if (offset >= kPosition && offset < kGeneric) {
+        chain.push_back(position_variable());
+        per_vertex();
+        chain.push_back(uc(offset / 4 % 4));
+        store(op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, f32()), chain), to_float(bits));
+        return;
+    }
+    if (offset >= kClip && offset < kClipEnd && stage_ != Stage::tess_control) {
+        const uint32_t k = (offset - kClip) / 4;
+        if (!clip_variable_)
+            clip_variable_ = b_.new_id();
+        clip_count_ = std::max(clip_count_, k + 1);
+        store(op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, f32()), {clip_variable_, uc(k)}),
+              to_float(bits));
+        return;
+    }
+    switch (offset) {
+    case kPointSize:
+        if (stage_ == Stage::tess_control)
+            break;
+        if (stage_ == Stage::geometry)
+            b_.capability(spv::CapabilityGeometryPointSize);
+        if (stage_ == Stage::tess_evaluation)
+            b_.capability(spv::CapabilityTessellationPointSize);
+        store(builtin(spv::BuiltInPointSize, f32(), spv::StorageClassOutput), to_float(bits));
+        return;
+    case kLayer:
+        if (stage_ == Stage::tess_control)
+            break;
+        b_.capability(stage_ == Stage::geometry ? spv::CapabilityGeometry : spv::CapabilityShaderLayer);
+        store(builtin(spv::BuiltInLayer, u32(), spv::StorageClassOutput), bits);
+        return;
+    case kViewport:
+        if (stage_ == Stage::tess_control)
+            break;
+        b_.capability(stage_ == Stage::geometry ? spv::CapabilityMultiViewport : spv::CapabilityShaderViewportIndex);
+        store(builtin(spv::BuiltInViewportIndex, u32(), spv::StorageClassOutput), bits);
+        return;
+    case kPrimitiveIdOut:
+    case kPrimitiveId:
+        if (stage_ != Stage::geometry)
+            break;
+        store(builtin(spv::BuiltInPrimitiveId, u32(), spv::StorageClassOutput), bits);
+        return;
+    case kViewportMask: break; // needs NV_viewport_array2; the link stage turns it into layers and viewports
+    default: break;
+    }
+    fail("output attribute " + hex(offset) + " of stage " + std::string(stage_name(stage_)) + " is not implemented");
+}
+
+// Pointer to a tessellation level; 0 if `offset` is none.
+uint32_t SpirvEmitter::tess_level(uint32_t offset, bool output) {
+    const bool outer = offset < kTessInner;
+    if (offset >= kPatchGeneric || (!outer && offset >= kTessInner + 8))
+        return 0;
+    const spv::StorageClass storage = output ? spv::StorageClassOutput : spv::StorageClassInput;
+    const spv::BuiltIn which = outer ? spv::BuiltInTessLevelOuter : spv::BuiltInTessLevelInner;
+    const size_t before = builtins_.size();
+    const uint32_t variable = builtin(which, b_.array_type(f32(), outer ? 4 : 2), storage);
+    if (builtins_.size() != before)
+        b_.decorate(variable, spv::DecorationPatch);
+    return op(spv::OpAccessChain, b_.pointer_type(storage, f32()),
+              {variable, uc((offset - (outer ? kTessOuter : kTessInner)) / 4)});
+}
+
+uint32_t SpirvEmitter::patch_input(uint32_t offset, uint32_t) {
+    if (offset < kPatchGeneric) {
+        const uint32_t pointer = tess_level(offset, stage_ == Stage::tess_control);
+        return pointer ? to_bits(load(f32(), pointer)) : fail("patch attribute " + hex(offset) + " is not implemented");
+    }
+    const uint32_t location = (offset - kPatchGeneric) / 16;
+    if (location >= patches_.size())
+        return fail("patch attribute " + hex(offset) + " is out of range");
+    if (stage_ == Stage::tess_control) {
+        const uint32_t pointer = op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, f32()),
+                                    {output_variable(location, true), uc(offset / 4 % 4)});
+        return to_bits(load(f32(), pointer));
+    }
+    uint32_t& variable = patches_[location];
+    if (!variable) {
+        variable = b_.variable(spv::StorageClassInput, vec(f32(), 4));
+        b_.decorate(variable, spv::DecorationLocation, {location});
+        b_.decorate(variable, spv::DecorationPatch);
+    }
+    const uint32_t pointer =
+        op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassInput, f32()), {variable, uc(offset / 4 % 4)});
+    return to_bits(load(f32(), pointer));
+}
+
+uint32_t SpirvEmitter::special(SpecialRegister reg) {
+    const auto mask = [&](const std::function<uint32_t(uint32_t)>& of) { return of(lane()); };
+    const auto bit = [&](uint32_t l) { return op(spv::OpShiftLeftLogical, u32(), {uc(1), l}); };
+    const auto below = [&](uint32_t l) { return op(spv::OpISub, u32(), {bit(l), uc(1)}); };
+    const bool compute = stage_ == Stage::compute;
+    switch (reg) {
+    case SpecialRegister::laneid: return lane();
+    case SpecialRegister::tid_x:
+    case SpecialRegister::tid_y:
+    case SpecialRegister::tid_z:
+        if (!compute)
+            break;
+        return builtin_component(spv::BuiltInLocalInvocationId,
+                                 static_cast<uint32_t>(reg) - static_cast<uint32_t>(SpecialRegister::tid_x));
+    case SpecialRegister::ctaid_x:
+    case SpecialRegister::ctaid_y:
+    case SpecialRegister::ctaid_z:
+        if (!compute)
+            break;
+        return builtin_component(spv::BuiltInWorkgroupId,
+                                 static_cast<uint32_t>(reg) - static_cast<uint32_t>(SpecialRegister::ctaid_x));
+    case SpecialRegister::tid_packed: { // x bits 0..15, y 16..25, z 26..31
+        if (!compute)
+            break;
+        const uint32_t x = builtin_component(spv::BuiltInLocalInvocationId, 0);
+        const uint32_t y = builtin_component(spv::BuiltInLocalInvocationId, 1);
+        const uint32_t z = builtin_component(spv::BuiltInLocalInvocationId, 2);
+        const uint32_t xy = op(spv::OpBitFieldInsert, u32(), {x, y, uc(16), uc(10)});
+        return op(spv::OpBitFieldInsert, u32(), {xy, z, uc(26), uc(6)});
+    }
+    case SpecialRegister::invocation_id:
+        if (stage_ != Stage::tess_control && stage_ != Stage::geometry)
+            break;
+        b_.capability(stage_ == Stage::geometry ? spv::CapabilityGeometry : spv::CapabilityTessellation);
+        return builtin_word(spv::BuiltInInvocationId);
+    case SpecialRegister::invocation_info: {
+        // Bits 16..23: vertices of the input primitive or patch. The rest scales warp-local vertex handles, which are plain
+        // vertex indices here, and reads as 0.
+        if (stage_ == Stage::geometry)
+            return uc(input_vertices() << 16);
+        if (stage_ != Stage::tess_control && stage_ != Stage::tess_evaluation)
+            break;
+        const uint32_t n = builtin_word(spv::BuiltInPatchVertices);
+        return op(spv::OpShiftLeftLogical, u32(), {n, uc(16)});
+    }
+    case SpecialRegister::y_direction: return uc(0x3f800000u); // upper-left origin, as Vulkan's window space
+    case SpecialRegister::eqmask: return mask(bit);
+    case SpecialRegister::ltmask: return mask(below);
+    case SpecialRegister::lemask:
+        return mask([&](uint32_t l) { return op(spv::OpBitwiseOr, u32(), {bit(l), below(l)}); });
+    case SpecialRegister::gtmask:
+        return mask([&](uint32_t l) {
+            return op(spv::OpNot, u32(), {op(spv::OpBitwiseOr, u32(), {bit(l), below(l)})});
+        });
+    case SpecialRegister::gemask: return mask([&](uint32_t l) { return op(spv::OpNot, u32(), {below(l)}); });
+    case SpecialRegister::sample_id:
+        if (stage_ != Stage::fragment)
+            break;
+        b_.capability(spv::CapabilitySampleRateShading);
+        return builtin_word(spv::BuiltInSampleId);
+    case SpecialRegister::base_instance:
+        if (stage_ != Stage::vertex)
+            break;
+        b_.capability(spv::CapabilityDrawParameters);
+        return builtin_word(spv::BuiltInBaseInstance);
+    default: break;
+    }
+    return fail("special register " + std::to_string(static_cast<unsigned>(reg)) + " of stage " +
+                std::string(stage_name(stage_)) + " is not implemented");
+}
+
+void SpirvEmitter::geometry_emit(uint32_t stream, bool cut) {
+    if (stream)
+        b_.capability(spv::CapabilityGeometryStreams);
+    if (stream)
+        effect(cut ? spv::OpEndStreamPrimitive : spv::OpEmitStreamVertex, {uc(stream)});
+    else
+        effect(cut ? spv::OpEndPrimitive : spv::OpEmitVertex, {});
+}
+
+bool SpirvEmitter::emit_io(const llvm::CallInst& call, Intrinsic id) {
+    const auto arg = [&](unsigned k) { return call.getArgOperand(k); };
+    switch (id) {
+    case Intrinsic::attr_load: {
+        const uint32_t vertex = value(arg(1));
+        const auto offset = literal(arg(0));
+        define(&call, offset ? attribute_input(*offset, vertex, false, nullptr) : attribute_dynamic(arg(0), vertex));
+        return true;
+    }
+    case Intrinsic::attr_interp: {
+        const auto offset = literal(arg(0));
+        define(&call, offset ? attribute_input(*offset, uc(0), true, &call)
+                             : to_float(attribute_dynamic(arg(0), uc(0))));
+        return true;
+    }
+    case Intrinsic::attr_store: {
+        const auto offset = literal(arg(0));
+        const uint32_t bits = value(arg(1));
+        if (offset) {
+            attribute_output(*offset, bits, arg(2));
+            return true;
+        }
+        const uint32_t at = value(arg(0));
+        for (const Varying& v : face_.outputs)
+            for (uint32_t k = 0; k < 4; ++k) {
+                if (!(v.components >> k & 1) || v.location >= 32)
+                    continue;
+                if (stage_ == Stage::tess_control) {
+                    fail("an output address known only at run time in tess_control");
+                    return true;
+                }
+                const uint32_t type = numeric_type(v.numeric);
+                const uint32_t pointer = op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, type),
+                                            {output_variable(v.location), uc(k)});
+                const uint32_t hit = op(spv::OpIEqual, boolean(), {at, uc(kGeneric + 16 * v.location + 4 * k)});
+                const uint32_t next = v.numeric == Numeric::uint ? bits : op(spv::OpBitcast, type, {bits});
+                store(pointer, select(type, hit, next, load(type, pointer)));
+            }
+        return true;
+    }
+    case Intrinsic::attr_load_out: {
+        const auto offset = literal(arg(0));
+        if (!offset || stage_ != Stage::tess_control) {
+            fail("reading back an output at a run-time address or outside tess_control");
+            return true;
+        }
+        const uint32_t vertex = value(arg(1));
+        uint32_t variable;
+        if (*offset >= kGeneric && *offset < kGenericEnd)
+            variable = output_variable((*offset - kGeneric) / 16);
+        else if (*offset >= kPosition && *offset < kGeneric)
+            variable = position_variable();
+        else
+            variable = fail("reading back output attribute " + hex(*offset));
+        const uint32_t pointer = op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, f32()),
+                                    {variable, vertex, uc(*offset / 4 % 4)});
+        define(&call, to_bits(load(f32(), pointer)));
+        return true;
+    }
+    case Intrinsic::patch_load: {
+        const auto offset = literal(arg(0));
+        define(&call, offset ? patch_input(*offset, 0) : fail("a patch attribute at a run-time address"));
+        return true;
+    }
+    case Intrinsic::patch_store: {
+        const auto offset = literal(arg(0));
+        if (!offset || (*offset >= kPatchGeneric && (*offset - kPatchGeneric) / 16 >= patches_.size())) {
+            fail("a patch attribute at a run-time address or out of range");
+            return true;
+        }
+        uint32_t pointer = *offset < kPatchGeneric ? tess_level(*offset, true) : 0;
+        if (*offset >= kPatchGeneric)
+            pointer = op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, f32()),
+                         {output_variable((*offset - kPatchGeneric) / 16, true), uc(*offset / 4 % 4)});
+        if (!pointer)
+            fail("patch attribute " + hex(*offset) + " is not implemented");
+        else
+            store(pointer, to_float(value(arg(1))));
+        return true;
+    }
+    case Intrinsic::frag_colour: {
+        const auto target = literal(arg(0)), component = literal(arg(1));
+        if (!target || !component || *target >= colours_.size() || *component > 3) {
+            fail("a fragment output without a constant target and component");
+            return true;
+        }
+        Numeric numeric = Numeric::real;
+        uint8_t mask = 0;
+        for (const FragmentOutput& o : face_.colours)
+            if (o.target == *target)
+                numeric = o.numeric, mask = o.components;
+        const uint32_t type = numeric_type(numeric);
+        uint32_t& variable = colours_[*target];
+        if (!variable) {
+            variable = b_.variable(spv::StorageClassOutput, vec(type, 4));
+            b_.decorate(variable, spv::DecorationLocation, {*target});
+            if (mask != 15) {
+                const uint32_t zero = b_.constant(type, 0);
+                const uint32_t start = b_.global(spv::OpConstantComposite, vec(type, 4), {zero, zero, zero, zero});
+                SpirvBuilder::put(prologue_, spv::OpStore, {variable, start});
+            }
+        }
+        const uint32_t pointer =
+            op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, type), {variable, uc(*component)});
+        const uint32_t bits = value(arg(2));
+        store(pointer, numeric == Numeric::uint ? bits : op(spv::OpBitcast, type, {bits}));
+        return true;
+    }
+    case Intrinsic::frag_depth:
+        writes_depth_ = true;
+        store(builtin(spv::BuiltInFragDepth, f32(), spv::StorageClassOutput), value(arg(0)));
+        return true;
+    case Intrinsic::frag_mask: {
+        const uint32_t variable = builtin(spv::BuiltInSampleMask, b_.array_type(u32(), 1), spv::StorageClassOutput);
+        const uint32_t pointer =
+            op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, u32()), {variable, uc(0)});
+        store(pointer, value(arg(0)));
+        return true;
+    }
+    case Intrinsic::demote:
+        if (stage_ != Stage::fragment) {
+            fail("KIL outside a fragment shader");
+            return true;
+        }
+        b_.capability(spv::CapabilityDemoteToHelperInvocationEXT);
+        b_.extension("SPV_EXT_demote_to_helper_invocation");
+        effect(spv::OpDemoteToHelperInvocationEXT, {});
+        return true;
+    case Intrinsic::helper:
+        if (stage_ != Stage::fragment) {
+            define(&call, b_.constant_bool(false));
+            return true;
+        }
+        b_.capability(spv::CapabilityDemoteToHelperInvocationEXT);
+        b_.extension("SPV_EXT_demote_to_helper_invocation");
+        define(&call, op(spv::OpIsHelperInvocationEXT, boolean(), {}));
+        return true;
+    case Intrinsic::special: {
+        const auto reg = literal(arg(0));
+        define(&call, reg ? special(static_cast<SpecialRegister>(*reg)) : fail("a special register that is no constant"));
+        return true;
+    }
+    case Intrinsic::clock: {
+        b_.capability(spv::CapabilityShaderClockKHR);
+        b_.extension("SPV_KHR_shader_clock");
+        const uint32_t pair = op(spv::OpReadClockKHR, vec(u32(), 2), {uc(spv::ScopeSubgroup)});
+        define(&call, op(spv::OpCompositeExtract, u32(), {pair, 0}));
+        return true;
+    }
+    case Intrinsic::geom_emit:
+    case Intrinsic::geom_cut: {
+        const auto stream = literal(arg(0));
+        if (stage_ != Stage::geometry || !stream)
+            fail("OUT outside a geometry shader");
+        else
+            geometry_emit(*stream, id == Intrinsic::geom_cut);
+        return true;
+    }
+    default: return false;
+    }
+}
+
+} // namespace dmsh
