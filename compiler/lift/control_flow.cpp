@@ -204,8 +204,6 @@ class Recovery {
                     return code_.error_at(p, "has no target in the program");
             }
             if (maxwell::flow_pushes(kind)) {
-                if (!always)
-                    return code_.error_at(p, "with a condition is not implemented");
                 if (graph_.stacks[stack].depth >= kMaxStackDepth)
                     return code_.error_at(p, "grows the reconvergence stack without an end");
                 stack = push(stack, maxwell::pushed_kind(kind), *target, 0);

@@ -51,6 +51,10 @@ StackKind pushed_kind(FlowKind k) {
 
 FlowCondition flow_condition(const Instruction& inst) {
     FlowCondition c;
+    // Pushes and calls have no guard: compilers leave its bits zero, which would read as P0.
+    const FlowKind kind = flow_kind(inst);
+    if (flow_pushes(kind) || kind == FlowKind::cal)
+        return c;
     if (inst.has(F::pred)) {
         c.predicate = static_cast<uint8_t>(inst.get(F::pred));
         c.negated = inst.flag(F::pred_neg);

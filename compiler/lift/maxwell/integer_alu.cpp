@@ -163,9 +163,12 @@ void iscadd(LiftContext& c) {
 
 // LEA: (a << shift) + b. LEA.HI: the upper word of ({c, a} << shift), + b.
 void lea(LiftContext& c) {
-    if (c.get(F::dst_pred) != isa::kPt)
-        return c.refuse("with a predicate result is not implemented");
     const bool neg = c.flag(F::neg_a), extended = c.flag(F::x);
+    // The predicate of LEA.HI.X: does the address lie above 4 GiB, where no window of shared or local memory is (px_ldg and others of the
+    // cuda corpus choose between ATOM and ATOMS by it).
+    const uint64_t above = c.get(F::dst_pred);
+    if (above != isa::kPt && (!c.flag(F::hi) || !extended || neg || c.flag(F::cc)))
+        return c.refuse("with a predicate result is not implemented");
     const uint64_t shift = c.get(F::shift);
     Value* x = c.src_a();
     Value* y = c.src_b();
@@ -182,7 +185,10 @@ void lea(LiftContext& c) {
         return;
     }
     Value* upper = shift ? c.b.CreateOr(c.b.CreateShl(high, shift), c.b.CreateLShr(x, 32 - shift)) : high;
-    write_sum(c, add(c, upper, neg, y, false, extended, c.flag(F::cc)), extended);
+    const Sum sum = add(c, upper, neg, y, false, extended, c.flag(F::cc));
+    write_sum(c, sum, extended);
+    if (above != isa::kPt)
+        c.set_predicate(above, c.b.CreateICmpNE(sum.result, c.i32(0)));
 }
 
 // A 64-bit minimum or maximum is XHI.CC on the upper words, then XLO on the lower ones, which follows its choice through the flags:

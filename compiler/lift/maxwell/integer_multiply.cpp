@@ -91,7 +91,8 @@ void imadsp(LiftContext& c) {
 // 16 x 16 bits + c; chains of it make wider products.
 void xmad(LiftContext& c) {
     Value *whole_b = c.src_b(), *z = c.src_c();
-    Value* x = half_word(c, c.src_a(), c.flag(F::h1_a), c.flag(F::signed_a));
+    Value* whole_a = c.src_a();
+    Value* x = half_word(c, whole_a, c.flag(F::h1_a), c.flag(F::signed_a));
     Value* y = half_word(c, whole_b, c.flag(F::h1_b), c.flag(F::signed_b));
     Value* product = c.b.CreateMul(x, y);
     if (c.flag(F::psl))
@@ -100,6 +101,19 @@ void xmad(LiftContext& c) {
     case 0: break;
     case 1: z = half_word(c, z, false, false); break;
     case 2: z = half_word(c, z, true, false); break;
+    case 3: {
+        // The upper product of a signed 32 x 32: takes back what the unsigned shift of the middle products' sum (IADD3.RS) will
+        // count too much, 2^16 for each of them that is negative.
+        if (!c.flag(F::h1_a) || !c.flag(F::h1_b) || !c.flag(F::signed_a) || !c.flag(F::signed_b) || c.flag(F::psl))
+            return c.refuse("with this form of c is not implemented");
+        auto excess = [&](Value* v, Value* other) {
+            Value* low = half_word(c, other, false, false);
+            Value* negative = c.b.CreateAnd(c.b.CreateICmpSLT(v, c.i32(0)), c.b.CreateICmpNE(low, c.i32(0)));
+            return c.bool_to_int(negative, 0x10000);
+        };
+        z = c.b.CreateSub(c.b.CreateSub(z, excess(whole_a, whole_b)), excess(whole_b, whole_a));
+        break;
+    }
     case 4: z = c.b.CreateAdd(c.b.CreateShl(whole_b, 16), z); break;
     default: return c.refuse("with this form of c is not implemented");
     }
