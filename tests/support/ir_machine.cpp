@@ -109,7 +109,9 @@ uint32_t cbuf_load(uint32_t bank, uint32_t offset) {
         fault(fmt::format("bank {}", bank));
         return 0;
     }
-    return load<uint32_t>(g->machine->banks[bank], offset, "constant bank");
+    // Loads that run speculatively may name any offset: outside the bank they give zero, as on the hardware.
+    const std::vector<uint8_t>& words = g->machine->banks[bank];
+    return offset + uint64_t{4} <= words.size() ? load<uint32_t>(g->machine->banks[bank], offset, "constant bank") : 0;
 }
 
 template <class T> T global_load(uint64_t a) { return load<T>(g->machine->global, a - IrMachine::kGlobalBase, "global"); }

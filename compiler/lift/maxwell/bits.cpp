@@ -259,14 +259,16 @@ void shr(LiftContext& c) {
 void shf(LiftContext& c) {
     const uint64_t type = c.get(F::shf_type);
     const bool right = c.flag(F::shf_right), is_signed = type == 3, wide = type >= 2;
-    if (c.get(F::shf_x))
+    // .HI of a right shift: the upper word of the shifted pair.
+    const bool upper = c.get(F::shf_x) == 1 && right;
+    if (c.get(F::shf_x) && !upper)
         return c.refuse("with this half of the result is not implemented");
     Value *low = c.src_a(), *count = c.src_b(), *high = c.src_c();
     if (c.flag(F::wrap))
         count = c.b.CreateAnd(count, wide ? 63 : 31);
     else if (!wide)
         count = unsigned_min(c, count, 32);
-    if (const auto k = constant(count); k && *k < 32 && *k > 0) {
+    if (const auto k = constant(count); k && *k < 32 && *k > 0 && !upper) {
         Value* result = right ? c.b.CreateOr(c.b.CreateLShr(low, *k), c.b.CreateShl(high, 32 - *k))
                               : c.b.CreateOr(c.b.CreateShl(high, *k), c.b.CreateLShr(low, 32 - *k));
         return write_shifted(c, result);
@@ -274,7 +276,7 @@ void shf(LiftContext& c) {
     Value* whole = c.b.CreateOr(c.zext64(low), c.b.CreateShl(c.zext64(high), 32));
     Value* by = c.zext64(unsigned_min(c, count, 63));
     Value* shifted = !right ? c.b.CreateShl(whole, by) : is_signed ? c.b.CreateAShr(whole, by) : c.b.CreateLShr(whole, by);
-    Value* result = right ? c.low32(shifted) : c.high32(shifted);
+    Value* result = right && !upper ? c.low32(shifted) : c.high32(shifted);
     if (wide && !is_signed && !c.flag(F::wrap))
         result = c.b.CreateSelect(c.b.CreateICmpULT(count, c.i32(64)), result, c.i32(0));
     write_shifted(c, result);

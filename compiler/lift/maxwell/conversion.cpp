@@ -112,7 +112,8 @@ void f2f(LiftContext& c) {
     write_float(c, to, v);
 }
 
-// Rounds, then clamps to the destination's range; NaN gives 0.
+// Rounds, then clamps to the destination's range. NaN gives 0, but the top bit alone where the source is a double or the destination
+// has 64 bits (CUDA's __double2int_rn, __float2ll_rn and others say so; the goldens agree).
 void f2i(LiftContext& c) {
     const uint64_t to = c.get(F::fmt_int_d);
     const bool is_signed = c.flag(F::signed_d);
@@ -125,7 +126,12 @@ void f2i(LiftContext& c) {
         v = c.math(rounding(mode), {v});
     llvm::Type* type = c.b.getIntNTy(8u << to);
     const auto id = is_signed ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+    Value* source = v;
     v = c.b.CreateCall(llvm::Intrinsic::getDeclaration(c.shader.module.get(), id, {type, v->getType()}), {v});
+    if (to == k64 || source->getType()->isDoubleTy()) {
+        Value* top = llvm::ConstantInt::get(type, uint64_t{1} << ((8u << to) - 1));
+        v = c.b.CreateSelect(c.b.CreateFCmpUNO(source, source), top, v);
+    }
     if (to < k32)
         v = is_signed ? c.b.CreateSExt(v, c.b.getInt32Ty()) : c.b.CreateZExt(v, c.b.getInt32Ty());
     if (to == k64)

@@ -5,7 +5,7 @@
 namespace dmsh::maxwell {
 namespace {
 
-constexpr uint64_t kAllLanes = 15;
+constexpr uint64_t kAllLanes = 15; // F::lane_mask: bit per lane of a quad
 
 // Numbers of S2R (the disassembler's SR_ names; compiler-visible ones of the reference lists).
 enum : uint64_t {
@@ -83,10 +83,15 @@ constexpr Variable kFlags[4] = {kFlagZ, kFlagS, kFlagC, kFlagO};
 
 void nothing(LiftContext&) {}
 
+// A mask below 15 lets only those lanes of each quad write (textureGrad of cubes collects four lookups so).
 void mov(LiftContext& c) {
-    if (c.get(F::lane_mask) != kAllLanes)
-        return c.refuse("with a byte mask is not implemented");
-    c.set_reg(c.get(F::dst), c.src_b());
+    Value* source = c.src_b();
+    if (const uint64_t mask = c.get(F::lane_mask); mask != kAllLanes) {
+        Value* lane = c.b.CreateAnd(c.call(Intrinsic::special, {c.i32(static_cast<uint32_t>(SpecialRegister::laneid))}), 3);
+        Value* bit = c.b.CreateAnd(c.b.CreateLShr(c.i32(static_cast<uint32_t>(mask)), lane), 1);
+        source = c.b.CreateSelect(c.b.CreateICmpNE(bit, c.i32(0)), source, c.reg(c.get(F::dst)));
+    }
+    c.set_reg(c.get(F::dst), source);
 }
 
 void sel(LiftContext& c) {

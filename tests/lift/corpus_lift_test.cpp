@@ -1,0 +1,133 @@
+// Every Maxwell program of the corpora lifts, or is on the list of what is refused.
+#include "compiler/lift/lifter.h"
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace dmsh::test {
+namespace {
+
+std::filesystem::path corpus() {
+    const char* shared = std::getenv("DMSH_SHARED");
+    return std::filesystem::path(shared ? shared : DMSH_SOURCE_DIR "/../shared") / "corpus";
+}
+
+std::vector<uint8_t> read_file(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+struct Totals {
+    size_t programs = 0, lifted = 0, instructions = 0;
+    double ms = 0;
+};
+
+void lift_one(const std::string& name, ShaderInput& input, const std::set<std::string>& refused, Totals& totals) {
+    ++totals.programs;
+    const auto start = std::chrono::steady_clock::now();
+    auto shader = lift(input);
+    totals.ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    if (!shader) {
+        EXPECT_TRUE(refused.count(name)) << name << ": " << shader.error().text();
+        return;
+    }
+    EXPECT_FALSE(refused.count(name)) << name << " lifts now: take it off the list";
+    const auto verified = verify_shader(*shader, false);
+    EXPECT_TRUE(verified) << name << ": " << (verified ? "" : verified.error().text());
+    ++totals.lifted;
+    totals.instructions += shader->instruction_count;
+}
+
+void report(const char* what, const Totals& t) {
+    std::cout << what << ": " << t.lifted << " of " << t.programs << " programs lift, " << t.instructions << " instructions, "
+              << static_cast<size_t>(static_cast<double>(t.instructions) / t.ms) << " instructions/ms\n";
+}
+
+constexpr size_t kSphBytes = 0x50;
+
+} // namespace
+
+TEST(LiftCorpus, MaxwellGraphics) {
+    const auto folder = corpus() / "maxwell-gfx";
+    if (!std::filesystem::exists(folder))
+        GTEST_SKIP() << "no corpus";
+    const std::set<std::string> refused = {};
+    Totals totals;
+    for (const auto& e : std::filesystem::directory_iterator(folder)) {
+        const std::string file = e.path().filename().string();
+        if (e.path().extension() != ".json" || file == "manifest.json")
+            continue;
+        const auto meta = nlohmann::json::parse(read_file(e.path()));
+        const std::string name = e.path().stem().string(), stage = meta["stage"];
+        const std::vector<uint8_t> bin = read_file(folder / (name + ".bin")), constants = read_file(folder / (name + ".c1.bin"));
+        ShaderInput input;
+        input.abi = &guest_abi(GuestAbiId::nvn);
+        input.constants = constants;
+        input.stage = stage == "vert"   ? Stage::vertex
+                      : stage == "frag" ? Stage::fragment
+                      : stage == "geom" ? Stage::geometry
+                      : stage == "tesc" ? Stage::tess_control
+                      : stage == "tese" ? Stage::tess_evaluation
+                                        : Stage::compute;
+        std::span<const uint8_t> all = bin;
+        if (input.stage != Stage::compute) {
+            input.sph = all.first(kSphBytes);
+            all = all.subspan(kSphBytes);
+        }
+        input.code = all;
+        lift_one(name, input, refused, totals);
+    }
+    report("maxwell-gfx", totals);
+}
+
+TEST(LiftCorpus, NvidiaGlslc) {
+    const auto folder = corpus() / "nvidia-glslc";
+    if (!std::filesystem::exists(folder))
+        GTEST_SKIP() << "no corpus";
+    const std::set<std::string> refused = {};
+    Totals totals;
+    for (const auto& e : std::filesystem::directory_iterator(folder)) {
+        const std::string file = e.path().filename().string();
+        if (!file.ends_with(".maxwell.bin"))
+            continue;
+        const std::string name = file.substr(0, file.size() - 12);
+        const std::vector<uint8_t> bin = read_file(e.path()), constants = read_file(folder / (name + ".maxwell.c1.bin"));
+        ShaderInput input;
+        input.abi = &guest_abi(GuestAbiId::headsurface);
+        input.constants = constants;
+        input.stage = name.find("vertex") != name.npos ? Stage::vertex : Stage::fragment;
+        const std::span<const uint8_t> all = bin;
+        input.sph = all.first(kSphBytes);
+        input.code = all.subspan(kSphBytes);
+        lift_one(name, input, refused, totals);
+    }
+    report("nvidia-glslc", totals);
+}
+
+TEST(LiftCorpus, Cuda) {
+    const auto folder = corpus() / "cuda";
+    if (!std::filesystem::exists(folder))
+        GTEST_SKIP() << "no corpus";
+    const std::set<std::string> refused = {};
+    Totals totals;
+    for (const auto& e : std::filesystem::directory_iterator(folder)) {
+        const std::string file = e.path().filename().string();
+        if (!file.ends_with(".53.bin"))
+            continue;
+        const std::string name = file.substr(0, file.size() - 7);
+        const std::vector<uint8_t> bin = read_file(e.path()), constants = read_file(folder / (name + ".53.c2.bin"));
+        ShaderInput input;
+        input.abi = &guest_abi(GuestAbiId::cuda);
+        input.constants = constants;
+        input.code = bin;
+        lift_one(name, input, refused, totals);
+    }
+    report("cuda", totals);
+}
+
+} // namespace dmsh::test
