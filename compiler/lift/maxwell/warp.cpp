@@ -56,8 +56,9 @@ void fswzadd(LiftContext& c) {
 // BAR.SYNC of barrier 0 by all threads. Other barriers and counts need bookkeeping that no target offers.
 void bar(LiftContext& c) {
     constexpr uint64_t kSync = 0;
-    const bool whole = c.has(F::bar_id) && c.get(F::bar_id) == 0 &&
-                       (c.has(F::bar_count) ? c.get(F::bar_count) == 0 : c.get(F::src_b) == isa::kRz);
+    // Barrier 0 as an immediate or in RZ, and all threads.
+    const bool first = c.has(F::bar_id) ? c.get(F::bar_id) == 0 : c.get(F::src_a) == isa::kRz;
+    const bool whole = first && (c.has(F::bar_count) ? c.get(F::bar_count) == 0 : c.get(F::src_b) == isa::kRz);
     if (c.get(F::bar_mode) != kSync || !whole)
         c.refuse();
     else
