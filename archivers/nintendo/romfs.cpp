@@ -13,19 +13,20 @@ constexpr uint64_t kDirectoryEntry = 0x18, kFileEntry = 0x20;
 constexpr unsigned kMaxDepth = 64;
 constexpr uint64_t kMaxPath = 1024; // the console's own limit is below
 
-// Does a level-3 header begin at `at`? Its tables lie in the image, in order, behind the header.
-bool level3_at(Bytes image, uint64_t at) {
+// Does a level-3 header begin at `at`? Its tables lie in order behind the header; and in the image, unless
+// the image may be cut short.
+bool level3_at(Bytes image, uint64_t at, bool whole = true) {
     const Bytes b = image.clamp(at);
     if (!b.has(0, kHeader) || b.u64(0) != kHeader)
         return false;
     uint64_t end = kHeader;
     for (uint64_t field = 0x08; field < 0x48; field += 16) {
         const uint64_t offset = b.u64(field), size = b.u64(field + 8);
-        if (offset < end || !b.has(offset, size))
+        if (offset < end || (whole && !b.has(offset, size)) || offset + size < offset)
             return false;
         end = offset + size;
     }
-    return b.u64(0x48) >= kHeader && b.has(b.u64(0x48), 0);
+    return b.u64(0x48) >= kHeader && (!whole || b.has(b.u64(0x48), 0));
 }
 
 // Where the level-3 image begins: at 0, or inside an IVFC image. The stored level count may include the
@@ -152,7 +153,7 @@ Result<void> read_romfs(const Blob& in, Output& out) {
 } // namespace
 
 bool is_romfs(Bytes image) {
-    return level3_at(image, 0) || image.starts_with("IVFC");
+    return level3_at(image, 0, false) || image.starts_with("IVFC");
 }
 
 Result<RomfsListing> list_romfs(Bytes image) {

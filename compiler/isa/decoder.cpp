@@ -31,13 +31,52 @@ class RowIndex {
                 continue;
             if (!ignore_unused && ((lo & ~row.used_lo) || (hi & ~row.used_hi)))
                 continue;
-            if (values_have_meaning(row, lo, hi))
+            if (values_have_meaning(row, lo, hi) && combination_has_meaning(row, lo, hi))
                 return &row;
         }
         return nullptr;
     }
 
   private:
+    static uint64_t value(const Row& row, F field, uint64_t lo, uint64_t hi) {
+        uint8_t index = row.index[size_t(field)];
+        return index == 0 ? 0 : extract(row.fields[index - 1], lo, hi);
+    }
+
+    // Values that have a meaning each but not together.
+    static bool combination_has_meaning(const Row& row, uint64_t lo, uint64_t hi) {
+        if (row.arch != Arch::sm_53)
+            return true;
+        switch (row.op) {
+        case Op::F2I: return value(row, F::fmt_int_d, lo, hi) != 0; // no 8-bit results
+        case Op::I2I:
+            if (value(row, F::fmt_int_d, lo, hi) == 3 || value(row, F::fmt_int_s, lo, hi) == 3)
+                return false;
+            [[fallthrough]];
+        case Op::I2F: // of 16-bit sources only halves are chosen
+            return value(row, F::fmt_int_s, lo, hi) != 1 || (value(row, F::byte_b, lo, hi) & 1) == 0;
+        case Op::ATOM: // the form with a predicate needs an address register
+            if (row.has(F::dst_pred) && value(row, F::src_a, lo, hi) == kRz)
+                return false;
+            [[fallthrough]];
+        case Op::ATOMS: { // the stored register follows the compared one and must exist
+            uint64_t b = value(row, F::src_b, lo, hi), zero = value(row, F::cas_rz, lo, hi);
+            if (value(row, F::cas, lo, hi) == 0 || zero == 1)
+                return true;
+            return zero == 2 ? b != kRz : b + value(row, F::cas_64, lo, hi) < 254;
+        }
+        case Op::ALD:
+        case Op::AST: // a register is an address only in patch space or, physical, without displacement
+            return value(row, F::patch, lo, hi) != 0 || value(row, F::src_a, lo, hi) == kRz ||
+                   value(row, F::attr_offset, lo, hi) == 0;
+        case Op::BAR: // only reductions and scans take a predicate
+            return value(row, F::bar_mode, lo, hi) >= 2 || value(row, F::src_pred, lo, hi) == kPt;
+        case Op::CCTLL: // the whole cache has no address
+            return value(row, F::cctl_op, lo, hi) != 8 || value(row, F::src_a, lo, hi) == kRz;
+        default: return true;
+        }
+    }
+
     static bool values_have_meaning(const Row& row, uint64_t lo, uint64_t hi) {
         for (const FieldPlace& place : row.fields)
             if (const FieldInfo& info = field_info(place.field);

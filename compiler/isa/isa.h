@@ -56,6 +56,7 @@ struct FieldPlace {
     Piece pieces[4];
     uint8_t bits = 0;         // bits of the value: the highest `to` + `width`
     bool sign_extend = false; // the value is sign-extended to 32 bits
+    bool inverted = false;    // the bits are the complement of the value
     uint32_t constant = 0;
 };
 

@@ -96,9 +96,13 @@ class Parser {
         row.modifiers = text.modifiers;
         row.operands = text.operands;
         parse_pattern(text.pattern, row);
+        fields_lo_ = fields_hi_ = 0;
         row.used_lo = row.mask_lo;
         row.used_hi = row.mask_hi;
-        std::string_view guard = arch == Arch::sm_53 ? "pred:16 pred_neg:19" : "pred:12 pred_neg:15";
+        bool guarded = text.fields.find("pred_neg=") == text.fields.npos;
+        std::string_view guard = !guarded              ? ""
+                                 : arch == Arch::sm_53 ? "pred:16 pred_neg:19"
+                                                       : "pred:12 pred_neg:15";
         for (std::string_view list : {guard, text.fields})
             for (std::string_view item : split(list, ' '))
                 if (!item.empty())
@@ -129,6 +133,15 @@ class Parser {
     }
 
     void parse_field(std::string_view item, Row& row) {
+        if (item[0] == '~') { // known bits without meaning
+            uint32_t lo = 0, width = 1;
+            std::string_view place = item.substr(1);
+            if (!take_number(place, lo) || (take(place, '+') && !take_number(place, width)) ||
+                lo + width > 128)
+                return fault(row, "bad place", item);
+            mark(lo, width, row.used_lo, row.used_hi);
+            return;
+        }
         size_t name_end = item.find_first_of(":=");
         std::string_view rest =
             name_end == std::string_view::npos ? std::string_view() : item.substr(name_end + 1);
@@ -163,11 +176,14 @@ class Parser {
                 return false;
             uint64_t lo_bits = 0, hi_bits = 0;
             mark(lo, width, lo_bits, hi_bits);
-            // Opcode bits may not belong to fields, and no bit to two fields; FFMA32I and the like read the
-            // destination as a third source, which is the one overlap that is meant.
+            // No bit belongs to two fields; FFMA32I and the like read the destination as a third source,
+            // which is the one overlap that is meant. A pattern may pin bits of a field where only some
+            // values are allowed.
             bool destination_read_again = place.field == F::src_c && lo == 0;
-            if (!destination_read_again && ((row.used_lo & lo_bits) || (row.used_hi & hi_bits)))
+            if (!destination_read_again && ((fields_lo_ & lo_bits) || (fields_hi_ & hi_bits)))
                 fault(row, "bits used twice by", field_info(place.field).name);
+            fields_lo_ |= lo_bits;
+            fields_hi_ |= hi_bits;
             row.used_lo |= lo_bits;
             row.used_hi |= hi_bits;
             place.pieces[count++] = Piece{uint8_t(lo), uint8_t(width), uint8_t(to)};
@@ -175,6 +191,7 @@ class Parser {
                 place.bits = uint8_t(to + width);
         } while (take(rest, ','));
         place.sign_extend = take(rest, '!');
+        place.inverted = take(rest, '^');
         return rest.empty();
     }
 
@@ -189,6 +206,7 @@ class Parser {
     }
 
     Tables& tables_;
+    uint64_t fields_lo_ = 0, fields_hi_ = 0; // bits of the row's fields so far
 };
 
 Tables build() {
@@ -229,6 +247,8 @@ uint64_t extract(const FieldPlace& place, uint64_t lo, uint64_t hi) {
             bits |= hi << (64 - piece.lo);
         value |= (bits & bits_mask(piece.width)) << piece.to;
     }
+    if (place.inverted)
+        value ^= bits_mask(place.bits);
     if (place.sign_extend && place.bits < 32 && (value >> (place.bits - 1) & 1))
         value |= uint64_t(0xffffffffu) & ~bits_mask(place.bits);
     return value;
@@ -237,10 +257,11 @@ uint64_t extract(const FieldPlace& place, uint64_t lo, uint64_t hi) {
 bool insert(const FieldPlace& place, uint64_t value, uint64_t& lo, uint64_t& hi) {
     if (place.pieces[0].width == 0)
         return place.constant == value;
+    uint64_t stored = place.inverted ? value ^ bits_mask(place.bits) : value;
     for (const Piece& piece : place.pieces) {
         if (piece.width == 0)
             break;
-        uint64_t bits = value >> piece.to & bits_mask(piece.width);
+        uint64_t bits = stored >> piece.to & bits_mask(piece.width);
         if (piece.lo >= 64) {
             hi = (hi & ~(bits_mask(piece.width) << (piece.lo - 64))) | bits << (piece.lo - 64);
         } else {

@@ -76,6 +76,7 @@ class HandlePass {
     std::optional<uint32_t> image_slot_of_query(const HandleSource& source) const;
     llvm::Value* emit_image_size(llvm::IRBuilder<>& b, llvm::CallInst* call, uint32_t binding,
                                  llvm::Value* index);
+    void clamp_to_edge(llvm::IRBuilder<>& b, llvm::MutableArrayRef<llvm::Value*> operands);
 
     ShaderModule& shader_;
     const GuestAbi& abi_;
@@ -195,6 +196,17 @@ Result<Access> HandlePass::bind(llvm::CallInst* call, Intrinsic id, const Handle
                b.offset == fresh.offset && b.count == fresh.count && b.or_bank == fresh.or_bank &&
                b.or_offset == fresh.or_offset;
     };
+    if (id == Intrinsic::tex_fetch && desc.dim == ImageDim::d1 && !desc.arrayed) {
+        // One fetch instruction reads 1D textures and buffer textures; the texture's header decides. Facts
+        // first; else a slot that is also sampled is 1D, and one that is only fetched at level zero is a
+        // buffer.
+        const bool sampled_too =
+            llvm::any_of(bindings_, [&](const Binding& b) { return same_place(b) && b.sampled; });
+        if (f && f->dim)
+            fresh.dim = *f->dim == ImageDim::d1 ? ImageDim::d1 : ImageDim::buffer;
+        else if (desc.lod == TexDesc::zero && desc.offset == TexDesc::no_offset && !sampled_too)
+            fresh.dim = ImageDim::buffer;
+    }
     if (is_query(id)) {
         // Evidence in order: facts, another access of the slot, else two-dimensional (B-027).
         const Binding* other = nullptr;
@@ -299,9 +311,32 @@ llvm::Value* HandlePass::emit(llvm::IRBuilder<>& b, llvm::CallInst* call, Intrin
     }
     for (unsigned k = 2; k < call->arg_size(); ++k)
         operands.push_back(call->getArgOperand(k));
+    if (is_image_op(id))
+        clamp_to_edge(b, operands);
     llvm::CallInst* bound = dmsh::call(b, bound_form(id), operands);
     bound->setMetadata("dmsh.pc", call->getMetadata("dmsh.pc"));
     return bound;
+}
+
+// The bounds mode that takes the nearest texel becomes arithmetic on the coordinates; operands are those of
+// the bound form.
+void HandlePass::clamp_to_edge(llvm::IRBuilder<>& b, llvm::MutableArrayRef<llvm::Value*> operands) {
+    ImgDesc desc = ImgDesc::unpack(*constant_u32(operands[2]));
+    if (desc.bounds != ImgDesc::near)
+        return;
+    desc.bounds = ImgDesc::ignore;
+    operands[2] = b.getInt32(desc.pack());
+    llvm::Value* size = dmsh::call(b, Intrinsic::bimg_size, {operands[0], operands[1], operands[2]});
+    const unsigned axes = desc.dim == ImageDim::d3 ? 3 : desc.dim == ImageDim::d2 ? 2 : 1;
+    const auto clamp = [&](llvm::Value*& v, unsigned axis) {
+        llvm::Value* last = b.CreateSub(b.CreateExtractElement(size, axis), b.getInt32(1));
+        v = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, v, b.getInt32(0));
+        v = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, v, last);
+    };
+    for (unsigned axis = 0; axis < axes; ++axis)
+        clamp(operands[3 + axis], axis);
+    if (desc.arrayed) // the layer is unsigned; the size has it where a third dimension would be
+        clamp(operands[6], 2);
 }
 
 llvm::Value* HandlePass::emit_image_size(llvm::IRBuilder<>& b, llvm::CallInst* call, uint32_t binding,
@@ -387,9 +422,11 @@ Result<void> HandlePass::rewrite(llvm::CallInst* call, Intrinsic id) {
 
 Result<void> HandlePass::run() {
     const auto calls = collect_calls(*shader_.main);
-    for (const bool queries : {false, true})
+    // Later rounds take types from earlier ones.
+    const auto round_of = [](Intrinsic id) { return is_query(id) ? 2 : id == Intrinsic::tex_fetch ? 1 : 0; };
+    for (const int round : {0, 1, 2})
         for (const auto& [call, id] : calls)
-            if ((is_texture_op(id) || is_image_op(id)) && is_query(id) == queries)
+            if ((is_texture_op(id) || is_image_op(id)) && round_of(id) == round)
                 if (auto r = rewrite(call, id); !r)
                     return r;
     return {};

@@ -13,6 +13,7 @@ struct Pass {
 constexpr Pass kPasses[] = {
     {"fold_constants", fold_constants}, // c[1] at constant offsets
     {"cleanup", cleanup},               // repeated operations, unreachable blocks
+    {"resolve_guarded_selects", resolve_guarded_selects},
     {"simplify_perspective", simplify_perspective},
     {"make_derivatives", make_derivatives},
     {"trace_handles", trace_handles},             // textures, samplers, images

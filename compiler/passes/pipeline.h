@@ -15,6 +15,19 @@ using PassObserver = std::function<void(std::string_view pass, const ShaderModul
 Result<void> run_passes(ShaderModule& shader, const PassObserver& observer = {});
 
 // Rewrites what the target lacks. Works on a clone made by clone_shader when several targets are wanted.
+//
+// After run_passes and legalize_vulkan an emitter meets, beside the bound and level-independent dmsh.*
+// operations (no *_rnd, no mufu64h):
+//   terminators   ret, br, switch, unreachable
+//   arithmetic    integer of i1, i8, i16, i32, i64; half, float, double; two-element half vectors; phi,
+//   select, icmp, fcmp, fneg, casts,
+//                 freeze, extractelement and insertelement of the four-component results, extractvalue of
+//                 with.overflow results
+//   llvm.*        fma minnum maxnum fabs copysign floor ceil trunc rint roundeven sqrt; smin smax umin umax
+//   abs ctpop ctlz cttz
+//                 bitreverse bswap fshl fshr; fptosi.sat fptoui.sat; uadd.sat usub.sat sadd.sat ssub.sat;
+//                 uadd usub sadd ssub with.overflow
+// Memory is touched through dmsh.* only: no load, store, alloca or getelementptr.
 Result<void> legalize_vulkan(ShaderModule& shader);
 Result<void> legalize_metal(ShaderModule& shader);
 

@@ -1,7 +1,8 @@
 // The scan over trees of files: roots, images, workers, errors, budgets.
+#include "archivers/nvn/prepare_program.h"
 #include "archivers/scan/scan.h"
 #include "tests/archivers/corpus.h"
-#include "tests/writers/writers.h"
+#include "tests/writers/sample.h"
 #include <unistd.h>
 
 namespace dmsh {
@@ -180,6 +181,47 @@ TEST(Scan, RecordsOutliveTheirFiles) {
     ASSERT_EQ(r.records.size(), 2u);
     for (const ShaderRecord& x : r.records)
         EXPECT_EQ(program_key(x.control.bytes, x.code.bytes), x.key);
+}
+
+// The sample RomFS holds every shader of tests/data, whichever way it is given.
+TEST(Sample, EveryShaderIsFound) {
+    const writers::Sample sample = writers::sample_romfs();
+    const Folder folder;
+    for (const Member& m : sample.romfs)
+        folder.put("romfs/" + m.name, m.data);
+    folder.put("exefs/main", sample.main.data);
+    ScanOptions o;
+    o.paths = {folder.at("romfs")};
+    o.exefs = {folder.at("exefs")};
+    const auto r = scan(o);
+    ASSERT_TRUE(r);
+    EXPECT_TRUE(r->errors.empty()) << dump(*r);
+    EXPECT_EQ(r->lone_controls, 0u);
+    unsigned count = 0;
+    const auto expect = [&](const Pair& p, const std::string& name) {
+        const ShaderRecord* record = r->find(program_key(p.control, p.code));
+        ASSERT_NE(record, nullptr) << name;
+        EXPECT_EQ(record->stage, p.stage);
+        EXPECT_EQ(record->origin.starts_with("headsurface/"), name.find("headsurface") != name.npos)
+            << record->origin;
+        EXPECT_TRUE(prepare_program(record->control.bytes, record->code.bytes)) << name;
+        ++count;
+    };
+    const fs::path data = fs::path(DMSH_SOURCE_DIR) / "tests/data";
+    for (const auto& e : fs::directory_iterator(data / "shaders"))
+        if (e.path().extension() == ".json")
+            expect(writers::sample_pair(e.path().stem().string()), e.path().stem().string());
+    for (const char* name : {"vertex", "fragment", "fragment_blend", "fragment_blend_offset",
+                             "fragment_overlay", "fragment_pixelShift", "fragment_reversePrime",
+                             "fragment_blend_offset_customSampling", "fragment_yuv420_overlay"})
+        expect(writers::headsurface_pair(name), std::string("headsurface ") + name);
+    EXPECT_EQ(r->records.size(), count);
+    EXPECT_EQ(count, 37u);
+    EXPECT_EQ(r->programs.size(), 8u);
+    o.paths = {folder.put("romfs.bin", writers::romfs(sample.romfs))};
+    const auto image = scan(o);
+    ASSERT_TRUE(image);
+    EXPECT_EQ(dump(*r), dump(*image));
 }
 
 TEST(NestBudget, HonestLayoutArchivesPass) {

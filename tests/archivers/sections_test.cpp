@@ -78,7 +78,7 @@ TEST(StageCheck, EachConditionAloneIsRefused) {
     Data control = p.control, code = p.code;
     put32(control, 0x700, uint32_t(code.size() - 8)); // lengths
     put32(control, 0x704, uint32_t(code.size() - 8));
-    EXPECT_TRUE(check(control, code));                // the container rounded up
+    EXPECT_TRUE(check(control, code)); // the container rounded up
     put32(control, 0x704, uint32_t(code.size() + 8));
     EXPECT_FALSE(check(control, code));
     put32(control, 0x704, 8);

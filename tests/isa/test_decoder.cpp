@@ -1,26 +1,14 @@
 // The encoding tables are sound, and every instruction of the shader corpora decodes.
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 
 #include <gtest/gtest.h>
 
 #include "compiler/isa/isa.h"
+#include "tests/isa/corpus.h"
 
 namespace dmsh::isa {
 namespace {
-
-std::filesystem::path corpus() {
-    const char* shared = std::getenv("DMSH_SHARED");
-    return std::filesystem::path(shared ? shared : DMSH_SOURCE_DIR "/../shared") / "corpus";
-}
-
-std::vector<uint8_t> read_file(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
 
 TEST(Isa, TablesAreSound) {
     EXPECT_TRUE(table_faults().empty());

@@ -1,0 +1,480 @@
+// Implements the host side of NVN objects: pools, programs, id tables, lent command memory.
+#include "runtime/nvn/host.h"
+#include "runtime/abi/program_key.h"
+#include "runtime/nvn/formats.h"
+#include "runtime/nvn/safe_memory.h"
+#include <algorithm>
+#include <cstring>
+
+namespace dmsh::nvn {
+namespace {
+
+constexpr uint64_t kLentCap = uint64_t{1} << 30; // all lent command memory of the process
+constexpr uint32_t kMaxCodeBytes = 16 << 20;     // of one stage; larger claims are damage
+constexpr uint32_t kMinControlBytes = 0x760;     // S-004
+constexpr uint32_t kCodeMajorNvn2 = 0xc9;
+
+uint32_t word_at(const uint8_t* p, size_t offset) {
+    uint32_t v;
+    std::memcpy(&v, p + offset, 4);
+    return v;
+}
+
+} // namespace
+
+Host& Host::get() {
+    static Host host;
+    return host;
+}
+
+void Host::reset() {
+    const std::lock_guard hold(submit_lock_);
+    executor_ = nullptr;
+    pools_.clear();
+    programs_.clear();
+    shaders_.clear();
+    libraries_.clear();
+    texture_pools_.clear();
+    sampler_pools_.clear();
+    lent_.clear();
+    lent_control_.clear();
+    lent_bytes_ = 0;
+    skip_offset_ = skip_length_ = 0;
+    window_origin = NVN_WINDOW_ORIGIN_MODE_LOWER_LEFT;
+    depth_mode = NVN_DEPTH_MODE_NEAR_IS_MINUS_W;
+    gob_order = GobOrder::tegra_x1;
+    api_major = 55, api_minor = 15;
+}
+
+void Host::set_executor(Executor* executor) {
+    const std::lock_guard hold(submit_lock_);
+    executor_ = executor;
+    if (executor)
+        for (const PoolInfo& p : pools_)
+            executor->pool_added(p);
+}
+
+void Host::add_library(LibraryPack pack) {
+    const std::lock_guard hold(shaders_lock_);
+    libraries_.push_back(std::move(pack));
+}
+
+void Host::set_key_skip(KeySkip skip) {
+    skip_offset_ = skip.offset;
+    skip_length_ = skip.length;
+}
+
+void Host::set_api_version(int major, int minor) {
+    api_major = major;
+    api_minor = minor;
+}
+
+uint32_t Host::next_serial() {
+    return serial_.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+// Memory pools.
+
+void Host::add_pool(const NVNmemoryPool* object) {
+    PoolInfo p;
+    p.object = object;
+    p.memory = static_cast<uint8_t*>(object->memory);
+    p.size = object->size;
+    p.flags = object->flags;
+    p.serial = next_serial();
+    {
+        const std::unique_lock hold(pools_lock_);
+        pools_.insert(
+            std::upper_bound(pools_.begin(), pools_.end(), p,
+                             [](const PoolInfo& a, const PoolInfo& b) { return a.memory < b.memory; }),
+            p);
+    }
+    const std::lock_guard hold(submit_lock_);
+    if (executor_)
+        executor_->pool_added(p);
+}
+
+void Host::remove_pool(const NVNmemoryPool* object) {
+    const auto p = pool(object);
+    if (!p)
+        return;
+    const std::lock_guard hold(submit_lock_);
+    if (executor_)
+        executor_->pool_removed(*p); // waits for the GPU: afterwards nobody reads the memory
+    const std::unique_lock pools(pools_lock_);
+    std::erase_if(pools_, [&](const PoolInfo& x) { return x.serial == p->serial; });
+}
+
+std::optional<PoolInfo> Host::pool(const NVNmemoryPool* object) const {
+    const std::shared_lock hold(pools_lock_);
+    for (const PoolInfo& p : pools_)
+        if (p.object == object)
+            return p;
+    return std::nullopt;
+}
+
+std::optional<PoolInfo> Host::pool_at(uint64_t address, uint64_t bytes) const {
+    const std::shared_lock hold(pools_lock_);
+    auto it = std::upper_bound(pools_.begin(), pools_.end(), address, [](uint64_t a, const PoolInfo& p) {
+        return a < reinterpret_cast<uint64_t>(p.memory);
+    });
+    while (it != pools_.begin()) { // pools may overlap: the nearest start that reaches far enough
+        --it;
+        const uint64_t offset = address - reinterpret_cast<uint64_t>(it->memory);
+        if (offset <= it->size && bytes <= it->size - offset && offset < it->size)
+            return *it;
+        if (offset >= it->size)
+            break;
+    }
+    return std::nullopt;
+}
+
+// Programs.
+
+uint32_t Host::add_program() {
+    auto p = std::make_shared<Program>();
+    p->serial = next_serial();
+    const std::unique_lock hold(programs_lock_);
+    programs_[p->serial] = p;
+    return p->serial;
+}
+
+void Host::remove_program(uint32_t serial) {
+    const std::lock_guard submit(submit_lock_);
+    if (executor_)
+        executor_->program_removed(serial);
+    const std::unique_lock hold(programs_lock_);
+    programs_.erase(serial);
+}
+
+std::shared_ptr<const Shader> Host::load_shader(uint64_t key, Stage stage, uint64_t code) {
+    const std::lock_guard hold(shaders_lock_);
+    if (const auto it = shaders_.find(key); it != shaders_.end())
+        return it->second;
+    std::shared_ptr<Shader> shader;
+    for (const LibraryPack& pack : libraries_) {
+        const uint32_t index = pack.find(key);
+        if (index == LibraryPack::kNotFound)
+            continue;
+        auto reflection = pack.reflection(index);
+        auto slice = pack.slice(index);
+        if (!reflection || !slice) {
+            report(Report::damaged_pack, "%s",
+                   (!reflection ? reflection.error() : slice.error()).text().c_str());
+            break;
+        }
+        if (reflection->interface.stage != stage) {
+            report(Report::damaged_pack, "%s is a %s shader, the program uses it as %s",
+                   key_text(key).c_str(), stage_name(reflection->interface.stage).data(),
+                   stage_name(stage).data());
+            break;
+        }
+        shader = std::make_shared<Shader>();
+        shader->key = key;
+        shader->reflection = std::move(*reflection);
+        shader->slice = std::move(*slice);
+        shader->id = static_cast<uint32_t>(shaders_.size()) + 1;
+        break;
+    }
+    if (!shader) {
+        std::string packs;
+        for (const LibraryPack& pack : libraries_)
+            packs += " " + std::string(pack.name()) + " (" + std::to_string(pack.size()) + " programs)";
+        report(Report::missing_shader, "%s %s, code at 0x%llx, searched:%s", key_text(key).c_str(),
+               stage_name(stage).data(), static_cast<unsigned long long>(code),
+               packs.empty() ? " no pack" : packs.c_str());
+    }
+    shaders_[key] = shader;
+    return shader;
+}
+
+// Takes the key and what else comes from control section and code area. False: the code is in no pool yet.
+bool Host::take_key(ProgramStage& s, const uint8_t* control, size_t control_bytes) {
+    const bool nvn2 = word_at(control, 4) == kCodeMajorNvn2;
+    if (control_bytes < (nvn2 ? 0x60u : 0x718u)) {
+        report(Report::bad_program, "control section of %zu bytes is too short", control_bytes);
+        s.present = false;
+        return true;
+    }
+    const uint32_t code_bytes = word_at(control, nvn2 ? 0x44 : 0x704);
+    if (code_bytes == 0 || code_bytes > kMaxCodeBytes) {
+        report(Report::bad_program, "control section claims %u code bytes", code_bytes);
+        s.present = false;
+        return true;
+    }
+    if (!pool_at(s.code, code_bytes))
+        return false;
+    const uint32_t stage = nvn2 ? control[0x56] : word_at(control, 0x714);
+    if (stage >= kStageCount) {
+        report(Report::bad_program, "control section names stage %u", stage);
+        s.present = false;
+        return true;
+    }
+    const std::span<const uint8_t> code(reinterpret_cast<const uint8_t*>(s.code), code_bytes);
+    s.stage = static_cast<Stage>(stage);
+    s.key = program_key({control, control_bytes}, code, {skip_offset_, skip_length_});
+    if (!nvn2) {
+        const uint32_t offset = word_at(control, 0x700);
+        if (offset < code_bytes)
+            s.constants.assign(code.begin() + offset, code.end());
+    }
+    s.shader = load_shader(s.key, s.stage, s.code);
+    return true;
+}
+
+bool Host::set_shaders(uint32_t serial, int count, const NVNshaderData* data) {
+    if (count < 0 || count > static_cast<int>(kStageCount) || (count && !data)) {
+        report(Report::bad_argument, "nvnProgramSetShaders with %d stages", count);
+        return false;
+    }
+    auto fresh = std::make_shared<Program>();
+    fresh->serial = serial;
+    for (int i = 0; i < count; ++i) {
+        ProgramStage s;
+        s.present = true;
+        s.code = data[i].data;
+        // The control section lies in plain guest memory: read what is there, then bound it by its own
+        // length.
+        uint8_t control[kKeyControlBytes] = {};
+        size_t have = safe_read(reinterpret_cast<uint64_t>(data[i].control), control, sizeof control);
+        if (have < 0x48 || word_at(control, 0) != 0x98761234) {
+            report(Report::bad_program, "stage %d has no control section", i);
+            continue;
+        }
+        if (word_at(control, 4) != kCodeMajorNvn2) {
+            const uint32_t length = word_at(control, 0x20);
+            if (length % 4 == 0 && length >= kMinControlBytes)
+                have = std::min<size_t>(have, length);
+        } else if (const uint32_t offset = word_at(control, 0x30);
+                   word_at(control, 8) >= 0x14 && offset >= 0x48) {
+            have = std::min<size_t>(have, offset); // the section runs up to its code
+        }
+        if (!take_key(s, control, have)) {
+            s.control.assign(control, control + have); // hashed at first use, when the code's pool exists
+            s.stage = static_cast<Stage>(std::min<uint32_t>(
+                word_at(control, 4) == kCodeMajorNvn2 ? control[0x56] : word_at(control, 0x714),
+                kStageCount - 1));
+        }
+        if (s.present)
+            fresh->stages[static_cast<unsigned>(s.stage)] = std::move(s);
+    }
+    const std::unique_lock hold(programs_lock_);
+    const auto it = programs_.find(serial);
+    if (it == programs_.end())
+        return false;
+    it->second = std::move(fresh);
+    return true;
+}
+
+std::shared_ptr<const Program> Host::find_program(uint32_t serial) {
+    std::shared_ptr<Program> found;
+    {
+        const std::shared_lock hold(programs_lock_);
+        const auto it = programs_.find(serial);
+        if (it == programs_.end())
+            return nullptr;
+        found = it->second;
+    }
+    bool late = false;
+    for (const ProgramStage& s : found->stages)
+        late |= s.present && !s.control.empty();
+    if (!late)
+        return found;
+    auto fresh = std::make_shared<Program>(*found);
+    for (ProgramStage& s : fresh->stages)
+        if (s.present && !s.control.empty()) {
+            const std::vector<uint8_t> control = s.control;
+            if (take_key(s, control.data(), control.size()))
+                s.control.clear();
+        }
+    const std::unique_lock hold(programs_lock_);
+    if (const auto it = programs_.find(serial); it != programs_.end() && it->second == found)
+        it->second = fresh;
+    return fresh;
+}
+
+// Texture and sampler ids.
+
+uint32_t Host::add_texture_pool(int count) {
+    const uint32_t serial = next_serial();
+    const std::unique_lock hold(ids_lock_);
+    texture_pools_[serial].resize(
+        static_cast<size_t>(std::clamp(count, 0, static_cast<int>(kTexturePoolSize))));
+    return serial;
+}
+
+void Host::remove_texture_pool(uint32_t serial) {
+    const std::unique_lock hold(ids_lock_);
+    texture_pools_.erase(serial);
+}
+
+void Host::set_texture(uint32_t serial, int id, const TextureSlot& slot) {
+    const std::unique_lock hold(ids_lock_);
+    const auto it = texture_pools_.find(serial);
+    if (it == texture_pools_.end() || id < 0 || static_cast<size_t>(id) >= it->second.size()) {
+        report(Report::bad_argument, "texture id %d is not in its pool", id);
+        return;
+    }
+    it->second[static_cast<size_t>(id)] = slot;
+}
+
+std::optional<TextureSlot> Host::texture(uint32_t serial, uint32_t id) const {
+    const std::shared_lock hold(ids_lock_);
+    const auto it = texture_pools_.find(serial);
+    if (it == texture_pools_.end() || id >= it->second.size() || !it->second[id].used)
+        return std::nullopt;
+    return it->second[id];
+}
+
+uint32_t Host::add_sampler_pool(int count) {
+    const uint32_t serial = next_serial();
+    const std::unique_lock hold(ids_lock_);
+    sampler_pools_[serial].resize(
+        static_cast<size_t>(std::clamp(count, 0, static_cast<int>(kSamplerPoolSize))));
+    return serial;
+}
+
+void Host::remove_sampler_pool(uint32_t serial) {
+    const std::unique_lock hold(ids_lock_);
+    sampler_pools_.erase(serial);
+}
+
+void Host::set_sampler(uint32_t serial, int id, const SamplerSlot& slot) {
+    const std::unique_lock hold(ids_lock_);
+    const auto it = sampler_pools_.find(serial);
+    if (it == sampler_pools_.end() || id < 0 || static_cast<size_t>(id) >= it->second.size()) {
+        report(Report::bad_argument, "sampler id %d is not in its pool", id);
+        return;
+    }
+    it->second[static_cast<size_t>(id)] = slot;
+}
+
+std::optional<SamplerSlot> Host::sampler(uint32_t serial, uint32_t id) const {
+    const std::shared_lock hold(ids_lock_);
+    const auto it = sampler_pools_.find(serial);
+    if (it == sampler_pools_.end() || id >= it->second.size() || !it->second[id].used)
+        return std::nullopt;
+    return it->second[id];
+}
+
+// Lent command memory.
+
+uint8_t* Host::lend_segment(uint64_t bytes, const NVNcommandBuffer* owner, uint32_t recording_id) {
+    const std::lock_guard hold(lent_lock_);
+    if (lent_bytes_ + bytes > kLentCap)
+        return nullptr;
+    Lent lent;
+    lent.memory.reset(new (std::nothrow) uint8_t[bytes]);
+    if (!lent.memory)
+        return nullptr;
+    lent.size = bytes;
+    lent.recording = recording_id;
+    lent_bytes_ += bytes;
+    report(Report::lent_memory, "%llu bytes to command buffer %p", static_cast<unsigned long long>(bytes),
+           static_cast<const void*>(owner));
+    lent_.push_back(std::move(lent));
+    return lent_.back().memory.get();
+}
+
+uint8_t* Host::lend_control(uint64_t bytes) {
+    const std::lock_guard hold(lent_lock_);
+    lent_control_.emplace_back(new (std::nothrow) uint8_t[bytes]);
+    return lent_control_.back().get();
+}
+
+bool Host::is_lent(uint64_t address, uint64_t bytes) const {
+    const std::lock_guard hold(lent_lock_);
+    for (const Lent& l : lent_) {
+        const uint64_t from = reinterpret_cast<uint64_t>(l.memory.get());
+        if (address >= from && address - from <= l.size && bytes <= l.size - (address - from))
+            return true;
+    }
+    return false;
+}
+
+void Host::note_guest_bytes(uint32_t recording_id, const uint8_t* from, uint64_t bytes) {
+    const std::lock_guard hold(lent_lock_);
+    for (Lent& l : lent_)
+        if (l.recording == recording_id && !l.guest_from) {
+            l.guest_from = from;
+            l.guest_bytes = bytes;
+        }
+}
+
+void Host::recorded_over(const uint8_t* from, uint64_t bytes, uint32_t recording_id) {
+    if (lent_bytes() == 0)
+        return;
+    const std::lock_guard hold(lent_lock_);
+    std::erase_if(lent_, [&](const Lent& l) {
+        const bool gone = l.recording != recording_id && l.guest_from &&
+                          from < l.guest_from + l.guest_bytes && l.guest_from < from + bytes;
+        if (gone)
+            lent_bytes_ -= l.size;
+        return gone;
+    });
+}
+
+// Textures.
+
+uint32_t layer_count(const TextureDesc& t) {
+    switch (t.target) {
+    case NVN_TEXTURE_TARGET_1D_ARRAY: return t.height ? t.height : 1;
+    case NVN_TEXTURE_TARGET_2D_ARRAY:
+    case NVN_TEXTURE_TARGET_2D_MULTISAMPLE_ARRAY: return t.depth ? t.depth : 1;
+    case NVN_TEXTURE_TARGET_CUBEMAP: return 6;
+    // Faces: guests whose depth is no multiple of 6 count cubes.
+    case NVN_TEXTURE_TARGET_CUBEMAP_ARRAY: return t.depth % 6 == 0 && t.depth ? t.depth : t.depth * 6;
+    default: return 1;
+    }
+}
+
+Result<TextureLayout> layout_of(const TextureDesc& t) {
+    const FormatInfo f = format_info(t.format);
+    if (f.bytes == 0)
+        return Error{"texture format " + std::to_string(t.format) + " is unknown"};
+    LayoutInput in;
+    in.width = t.width;
+    in.height = t.target == NVN_TEXTURE_TARGET_1D || t.target == NVN_TEXTURE_TARGET_1D_ARRAY ||
+                        t.target == NVN_TEXTURE_TARGET_BUFFER
+                    ? 1
+                    : t.height;
+    in.is_3d = t.target == NVN_TEXTURE_TARGET_3D;
+    in.depth = in.is_3d ? t.depth : 1;
+    in.layers = layer_count(t);
+    in.has_layers = t.target == NVN_TEXTURE_TARGET_1D_ARRAY || t.target == NVN_TEXTURE_TARGET_2D_ARRAY ||
+                    t.target == NVN_TEXTURE_TARGET_2D_MULTISAMPLE_ARRAY ||
+                    t.target == NVN_TEXTURE_TARGET_CUBEMAP || t.target == NVN_TEXTURE_TARGET_CUBEMAP_ARRAY;
+    in.levels = t.levels;
+    in.samples = t.samples;
+    in.bytes = f.bytes;
+    in.block_width = f.block_width;
+    in.block_height = f.block_height;
+    in.linear = (t.flags & NVN_TEXTURE_FLAGS_LINEAR) || t.target == NVN_TEXTURE_TARGET_BUFFER;
+    in.linear_target = t.flags & NVN_TEXTURE_FLAGS_LINEAR_RENDER_TARGET;
+    in.minimal = t.flags & NVN_TEXTURE_FLAGS_MINIMAL_LAYOUT;
+    in.packaged = t.packaged;
+    in.packaged_height = t.packaged_blocks & 15;
+    in.packaged_depth = t.packaged_blocks >> 4;
+    in.stride = t.target == NVN_TEXTURE_TARGET_BUFFER ? t.width * f.bytes : t.stride;
+    return texture_layout(in);
+}
+
+ResolvedView resolve_view(const BoundTexture& b) {
+    const TextureDesc& t = b.texture;
+    const NVNtextureView& v = b.view;
+    ResolvedView r;
+    const uint32_t levels = std::max<uint32_t>(1, t.levels), layers = layer_count(t);
+    r.base_level = v.set & kViewLevels ? std::min<uint32_t>(v.base_level, levels - 1) : 0;
+    r.level_count =
+        std::clamp<uint32_t>(v.set & kViewLevels ? v.level_count : levels, 1, levels - r.base_level);
+    r.base_layer = v.set & kViewLayers ? std::min<uint32_t>(v.min_layer, layers - 1) : 0;
+    r.layer_count =
+        std::clamp<uint32_t>(v.set & kViewLayers ? v.layer_count : layers, 1, layers - r.base_layer);
+    r.format = v.set & kViewFormat ? v.format : t.format;
+    r.target = v.set & kViewTarget ? v.target : t.target;
+    r.swizzle = v.set & kViewSwizzle ? v.swizzle : t.swizzle;
+    r.stencil_mode = v.set & kViewStencilMode ? v.stencil_mode : t.stencil_mode;
+    return r;
+}
+
+} // namespace dmsh::nvn

@@ -1,0 +1,280 @@
+// Command records: what a recording writes into the guest's command memory and the replay reads back.
+//
+// A record is whole 32-bit words: a header, then fields. Command memory is 4-byte aligned, so 64-bit values
+// are two words. Records are no longer than needed: guests measure them. docs/nvn.md lists the sizes.
+#pragma once
+#include "runtime/nvn/objects.h"
+#include <cstring>
+
+namespace dmsh::nvn {
+
+enum class Op : uint16_t {
+    nop = 0,
+    bind_handle,
+    bind_handles,
+    bind_buffers,
+    bind_program,
+    bind_blend,
+    bind_color,
+    bind_channel_mask,
+    bind_multisample,
+    bind_polygon,
+    bind_depth_stencil,
+    bind_vertex_attribs,
+    bind_vertex_streams,
+    set_pool,
+    set_viewports,
+    set_scissors,
+    set_depth_ranges,
+    set_stencil,
+    set_scalar,
+    set_vector,
+    set_render_targets,
+    clear_color,
+    clear_depth_stencil,
+    draw,
+    draw_elements,
+    dispatch,
+    copy_buffer,
+    copy_buffer_texture,
+    copy_texture,
+    clear_buffer,
+    update_uniform,
+    barrier,
+    fence_sync,
+    wait_sync,
+    count
+};
+
+struct RecordHeader {
+    uint16_t op;
+    uint16_t words; // of the whole record
+};
+
+constexpr size_t kMaxRecordBytes = 65535 * 4;
+
+struct Word64 {
+    uint32_t lo, hi;
+    constexpr uint64_t value() const { return lo | uint64_t{hi} << 32; }
+};
+constexpr Word64 word64(uint64_t v) {
+    return {static_cast<uint32_t>(v), static_cast<uint32_t>(v >> 32)};
+}
+
+enum class HandleKind : uint8_t { texture, image, separate_texture, separate_sampler };
+enum class BufferKind : uint8_t { uniform, storage, vertex };
+enum class PoolKind : uint8_t { texture, sampler };
+enum class Scalar : uint16_t {
+    patch_size,
+    point_size,
+    line_width,
+    alpha_ref,
+    sample_mask,
+    rasterizer_discard,
+    depth_clamp,
+    primitive_restart, // second word: the index
+};
+enum class Vector : uint16_t { blend_color, polygon_offset, depth_bounds };
+enum class StencilValue : uint8_t { reference, value_mask, write_mask };
+
+// One bind; the handle lies 0x10 bytes behind the record's start, where guests patch it.
+struct BindHandleRecord {
+    RecordHeader header;
+    uint8_t stage;
+    HandleKind kind;
+    uint16_t index;
+    uint32_t zero[2];
+    uint32_t handle;
+};
+static_assert(offsetof(BindHandleRecord, handle) == 0x10 && sizeof(BindHandleRecord) == 20);
+
+struct BindHandlesRecord { // + count handles
+    RecordHeader header;
+    uint8_t stage;
+    HandleKind kind;
+    uint8_t first, count;
+};
+static_assert(sizeof(BindHandlesRecord) == 8);
+constexpr uint32_t kMaxHandlesPerBind = 128; // separate textures of a stage
+
+struct BufferRange {
+    Word64 address;
+    uint32_t size;
+};
+struct BindBuffersRecord { // + count ranges
+    RecordHeader header;
+    BufferKind kind;
+    uint8_t stage, first, count;
+};
+static_assert(sizeof(BindBuffersRecord) == 8 && sizeof(BufferRange) == 12);
+
+struct BindProgramRecord {
+    RecordHeader header;
+    uint32_t stages; // bit mask
+    uint32_t serial; // 0: unbind
+};
+static_assert(sizeof(BindProgramRecord) == 12);
+
+struct StateRecord32 {
+    RecordHeader header;
+    uint32_t word;
+};
+struct StateRecord64 {
+    RecordHeader header;
+    Word64 word;
+};
+static_assert(sizeof(StateRecord32) == 8 && sizeof(StateRecord64) == 12);
+
+struct CountedRecord { // + elements
+    RecordHeader header;
+    uint16_t first, count;
+};
+static_assert(sizeof(CountedRecord) == 8);
+
+struct StencilRecord {
+    RecordHeader header;
+    StencilValue which;
+    uint8_t faces;
+    uint8_t value;
+    uint8_t zero;
+};
+static_assert(sizeof(StencilRecord) == 8);
+
+struct ScalarRecord {
+    RecordHeader header;
+    Scalar which;
+    uint16_t flag;
+    uint32_t word;
+};
+static_assert(sizeof(ScalarRecord) == 12);
+
+struct VectorRecord {
+    RecordHeader header;
+    Vector which;
+    uint16_t flag;
+    float values[4];
+};
+static_assert(sizeof(VectorRecord) == 24);
+
+// A bound texture in record words.
+struct TextureRecord {
+    uint32_t words[sizeof(BoundTexture) / 4];
+    BoundTexture bound() const {
+        BoundTexture b;
+        std::memcpy(static_cast<void*>(&b), words, sizeof b);
+        return b;
+    }
+};
+static_assert(sizeof(TextureRecord) == 56);
+
+struct RenderTargetsRecord { // + a TextureRecord per bit of `present`, colours first, depth-stencil last
+    RecordHeader header;
+    uint16_t color_count;
+    uint16_t present; // bit per colour target; bit 8: depth-stencil
+};
+static_assert(sizeof(RenderTargetsRecord) == 8);
+
+struct ClearColorRecord {
+    RecordHeader header;
+    uint8_t index, mask;
+    uint8_t type; // 0 float, 1 signed, 2 unsigned
+    uint8_t zero;
+    uint32_t words[4];
+};
+static_assert(sizeof(ClearColorRecord) == 24);
+
+struct ClearDepthStencilRecord {
+    RecordHeader header;
+    float depth;
+    uint8_t clear_depth, stencil, stencil_mask, zero;
+};
+static_assert(sizeof(ClearDepthStencilRecord) == 12);
+
+struct DrawRecord {
+    RecordHeader header;
+    uint32_t mode;
+    uint32_t first, count, base_instance, instance_count;
+};
+static_assert(sizeof(DrawRecord) == 24);
+
+struct DrawElementsRecord {
+    RecordHeader header;
+    uint16_t mode, index_type;
+    Word64 indices;
+    uint32_t count, base_vertex, base_instance, instance_count;
+};
+static_assert(sizeof(DrawElementsRecord) == 32);
+
+struct DispatchRecord {
+    RecordHeader header;
+    uint32_t groups[3];
+};
+static_assert(sizeof(DispatchRecord) == 16);
+
+struct CopyBufferRecord {
+    RecordHeader header;
+    Word64 source, destination, size;
+};
+static_assert(sizeof(CopyBufferRecord) == 28);
+
+struct CopyBufferTextureRecord { // + {row stride, image stride} where one was set
+    RecordHeader header;
+    uint16_t flags;
+    uint16_t to_buffer; // 0: buffer to texture
+    Word64 buffer;
+    TextureRecord texture;
+    NVNcopyRegion region;
+};
+static_assert(sizeof(CopyBufferTextureRecord) == 96);
+
+struct CopyTextureRecord {
+    RecordHeader header;
+    uint32_t flags;
+    TextureRecord source, destination;
+    NVNcopyRegion source_region, destination_region;
+};
+static_assert(sizeof(CopyTextureRecord) == 168);
+
+struct ClearBufferRecord {
+    RecordHeader header;
+    Word64 address, size;
+    uint32_t value;
+};
+static_assert(sizeof(ClearBufferRecord) == 24);
+
+struct UpdateUniformRecord { // + size bytes of data
+    RecordHeader header;
+    Word64 address;
+    uint32_t size;
+};
+static_assert(sizeof(UpdateUniformRecord) == 16);
+
+struct BarrierRecord {
+    RecordHeader header;
+    uint32_t bits;
+};
+
+struct SyncRecord {
+    RecordHeader header;
+    Word64 sync;
+};
+static_assert(sizeof(SyncRecord) == 12);
+
+// Control memory: 8-byte entries. A run names records in command memory, a link the next block of entries.
+//   bits 0..45 address / 4; bits 46..61 run length in words, 0 = link or empty end; bit 63 last entry
+struct ControlEntry {
+    static constexpr uint32_t kMaxWords = 0xffff;
+    static constexpr uint64_t kAddress = (uint64_t{1} << 46) - 1;
+    uint64_t word = 0;
+    static ControlEntry run(const void* from, uint32_t words) {
+        return {(reinterpret_cast<uint64_t>(from) >> 2 & kAddress) | uint64_t{words} << 46};
+    }
+    static ControlEntry link(const void* to) { return run(to, 0); }
+    uint64_t address() const { return (word & kAddress) << 2; }
+    uint32_t words() const { return static_cast<uint32_t>(word >> 46 & kMaxWords); }
+    bool last() const { return word >> 63; }
+    void set_last() { word |= uint64_t{1} << 63; }
+};
+static_assert(sizeof(ControlEntry) == 8);
+
+} // namespace dmsh::nvn

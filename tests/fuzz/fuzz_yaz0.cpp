@@ -1,0 +1,6 @@
+// libFuzzer target: Yaz0 streams.
+#include "tests/fuzz/scan_target.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    return dmsh::fuzz::scan_as(data, size, "Yaz0");
+}
