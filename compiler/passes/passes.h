@@ -18,4 +18,10 @@ Result<void> fill_interface(ShaderModule& shader);
 // Shared by the legalisations of all targets.
 Result<void> expand_rounding(ShaderModule& shader);
 
+// For targets without 64-bit floats: dmsh.ftz, dmsh.fchk and dmsh.mufu64h by integers and single precision; then every value and
+// operation of type double in @main as 64-bit integers. What has no integer form here (division, square root, memory and vectors
+// of doubles) is refused by name.
+Result<void> expand_float_operations(ShaderModule& shader);
+Result<void> expand_doubles(ShaderModule& shader);
+
 } // namespace dmsh
