@@ -2,6 +2,7 @@
 #include "compiler/emit/air/air_emitter.h"
 #include "compiler/emit/air/air_lowering.h"
 #include "compiler/link/interface.h"
+#include "compiler/passes/pass_support.h"
 #include "runtime/abi/entry_points.h"
 #include <fmt/format.h>
 #include <llvm/Analysis/InstructionSimplify.h>
@@ -114,13 +115,12 @@ AirLowering::AirLowering(const ShaderModule& shader, const AirVersion& version,
 void AirLowering::fail(const llvm::Instruction* at, const std::string& text) {
     if (error_)
         return;
-    std::string where;
-    if (at)
-        if (const llvm::MDNode* pc = at->getMetadata("pc"))
-            if (pc->getNumOperands() == 1)
-                if (const auto* c = llvm::mdconst::dyn_extract<llvm::ConstantInt>(pc->getOperand(0)))
-                    where = fmt::format(" at 0x{:x}", c->getZExtValue());
-    error_ = Error{text + where};
+    if (at) {
+        error_ = refuse(*at, LossCode::air, text);
+        return;
+    }
+    error_ = Error{text};
+    error_->code = static_cast<uint16_t>(LossCode::air);
 }
 
 AirTexture AirLowering::texture_of(const Binding& b) const {
@@ -567,7 +567,7 @@ Result<AirFunction> AirLowering::run(bool want_text) {
     // Addresses of guest instructions are for our messages only.
     for (llvm::BasicBlock& block : *main_)
         for (llvm::Instruction& inst : block)
-            inst.setMetadata("pc", nullptr);
+            inst.setMetadata("dmsh.pc", nullptr);
     while (!module_->named_metadata_empty()) {
         auto it = module_->named_metadata_begin();
         while (it != module_->named_metadata_end() && it->getName().startswith("air."))
@@ -624,7 +624,10 @@ Result<AirFunction> emit_air(const ShaderModule& shader, Target target, bool wan
         return Error{"AIR needs a Metal target"};
     if (!shader.module || !shader.main)
         return Error{"no module to emit"};
-    return AirLowering(shader, *version, llvm::CloneModule(*shader.module)).run(want_text);
+    auto f = AirLowering(shader, *version, llvm::CloneModule(*shader.module)).run(want_text);
+    if (!f && !f.error().code)
+        f.error().code = static_cast<uint16_t>(LossCode::air);
+    return f;
 }
 
 } // namespace dmsh
