@@ -1,0 +1,109 @@
+// What a backend does: draw, dispatch, clear and copy on resolved state. vulkan/, metal/ and null/ implement
+// it.
+#pragma once
+#include "runtime/replay/pipeline_key.h"
+#include "runtime/replay/state.h"
+
+namespace dmsh::replay {
+
+enum class ResourceKind : uint8_t {
+    none,          // bound to nothing: reads answer zeros, writes go nowhere
+    guest_uniform, // address, size in guest memory
+    host_uniform,  // data, size: copied when the call is made
+    storage,       // address, size
+    texture,       // texture and sampler together
+    texture_only,
+    sampler_only,
+    image,
+    texel_buffer,
+    image_buffer,
+};
+
+// One element of one binding of one stage.
+struct Resource {
+    ResourceKind kind = ResourceKind::none;
+    Stage stage = Stage::vertex;
+    uint16_t binding = 0; // index in the interface
+    uint16_t element = 0;
+    const Binding* reflection = nullptr;
+    uint64_t address = 0;
+    uint32_t size = 0;
+    const uint8_t* data = nullptr;
+    nvn::BoundTexture texture;
+    nvn::SamplerDesc sampler;
+};
+
+struct StageShader {
+    const nvn::Shader* shader = nullptr;
+};
+
+// What a draw or dispatch uses beside its parameters.
+struct BoundWork {
+    std::array<StageShader, kStageCount> shaders;
+    const std::vector<Resource>* resources = nullptr;
+};
+
+struct DrawCall {
+    BoundWork work;
+    PipelineKey key;
+    const RasterState* raster = nullptr;
+    const Targets* targets = nullptr;
+    const std::array<Range, kMaxStreams>* vertex_buffers = nullptr;
+    bool indexed = false;
+    NVNindexType index_type = NVN_INDEX_TYPE_UNSIGNED_SHORT;
+    uint64_t indices = 0;
+    uint32_t count = 0, first = 0, instance_count = 1, base_instance = 0;
+    int32_t base_vertex = 0;
+};
+
+struct DispatchCall {
+    BoundWork work;
+    uint32_t groups[3] = {1, 1, 1};
+};
+
+struct BufferTextureCopy {
+    bool to_buffer = false;
+    uint64_t buffer = 0;
+    nvn::BoundTexture texture;
+    NVNcopyRegion region{};
+    int64_t row_stride = 0, image_stride = 0; // 0: tight
+};
+
+struct TextureCopy {
+    nvn::BoundTexture source, destination;
+    NVNcopyRegion source_region{}, destination_region{};
+    uint32_t flags = 0;
+};
+
+// Calls come from one thread at a time, in order. Nothing throws; what cannot be done is reported and
+// skipped.
+class Backend {
+  public:
+    virtual ~Backend() = default;
+    virtual const char* name() const = 0;
+
+    virtual void pool_added(const nvn::PoolInfo& pool) = 0;
+    virtual void pool_removed(const nvn::PoolInfo& pool) = 0; // after waiting for the GPU
+
+    virtual void draw(const DrawCall& call) = 0;
+    virtual void dispatch(const DispatchCall& call) = 0;
+    // `words` are the colour's bits; `type` 0 float, 1 signed, 2 unsigned. The first scissor cuts clears.
+    virtual void clear_color(const Targets& targets, const RasterState& raster, uint32_t index, uint32_t mask,
+                             uint32_t type, const uint32_t words[4]) = 0;
+    virtual void clear_depth_stencil(const Targets& targets, const RasterState& raster, bool clear_depth,
+                                     float depth, uint8_t stencil_mask, uint8_t stencil) = 0;
+    virtual void copy_buffer(uint64_t source, uint64_t destination, uint64_t size) = 0;
+    virtual void fill_buffer(uint64_t address, uint64_t size, uint32_t value) = 0;
+    virtual void update_buffer(uint64_t address, const uint8_t* data, uint32_t size) = 0;
+    virtual void copy_buffer_texture(const BufferTextureCopy& copy) = 0;
+    virtual void copy_texture(const TextureCopy& copy) = 0;
+    virtual void barrier(uint32_t bits) = 0;
+
+    // Starts what was given so far; the fence behind it.
+    virtual uint64_t flush() = 0;
+    virtual bool wait(uint64_t fence, uint64_t timeout_ns) = 0;
+    // Writes the texture's newest content into its storage.
+    virtual void store_texture(const nvn::TextureDesc& texture) = 0;
+};
+
+} // namespace dmsh::replay

@@ -1,0 +1,33 @@
+// Implements the null backend.
+#include "runtime/replay/null/null_backend.h"
+#include <cstring>
+
+namespace dmsh::replay {
+
+void NullBackend::draw(const DrawCall& call) {
+    ++draws;
+    if (on_draw)
+        on_draw(call);
+}
+
+void NullBackend::dispatch(const DispatchCall& call) {
+    ++dispatches;
+    if (on_dispatch)
+        on_dispatch(call);
+}
+
+// The interpreter has checked that all ranges lie in pools.
+void NullBackend::copy_buffer(uint64_t source, uint64_t destination, uint64_t size) {
+    std::memmove(reinterpret_cast<void*>(destination), reinterpret_cast<const void*>(source), size);
+}
+
+void NullBackend::fill_buffer(uint64_t address, uint64_t size, uint32_t value) {
+    for (uint64_t i = 0; i + 4 <= size; i += 4)
+        std::memcpy(reinterpret_cast<void*>(address + i), &value, 4);
+}
+
+void NullBackend::update_buffer(uint64_t address, const uint8_t* data, uint32_t size) {
+    std::memcpy(reinterpret_cast<void*>(address), data, size);
+}
+
+} // namespace dmsh::replay

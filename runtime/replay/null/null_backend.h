@@ -1,0 +1,39 @@
+// A backend without a GPU: does buffer work on the CPU, counts or records everything else.
+#pragma once
+#include "runtime/replay/backend.h"
+#include <functional>
+
+namespace dmsh::replay {
+
+class NullBackend final : public Backend {
+  public:
+    const char* name() const override { return "null"; }
+    void pool_added(const nvn::PoolInfo&) override { ++pools; }
+    void pool_removed(const nvn::PoolInfo&) override { --pools; }
+    void draw(const DrawCall& call) override;
+    void dispatch(const DispatchCall& call) override;
+    void clear_color(const Targets&, const RasterState&, uint32_t, uint32_t, uint32_t,
+                     const uint32_t[4]) override {
+        ++clears;
+    }
+    void clear_depth_stencil(const Targets&, const RasterState&, bool, float, uint8_t, uint8_t) override {
+        ++clears;
+    }
+    void copy_buffer(uint64_t source, uint64_t destination, uint64_t size) override;
+    void fill_buffer(uint64_t address, uint64_t size, uint32_t value) override;
+    void update_buffer(uint64_t address, const uint8_t* data, uint32_t size) override;
+    void copy_buffer_texture(const BufferTextureCopy&) override { ++copies; }
+    void copy_texture(const TextureCopy&) override { ++copies; }
+    void barrier(uint32_t) override { ++barriers; }
+    uint64_t flush() override { return ++fence; }
+    bool wait(uint64_t, uint64_t) override { return true; }
+    void store_texture(const nvn::TextureDesc&) override {}
+
+    // Called with each draw and dispatch while their resources are valid.
+    std::function<void(const DrawCall&)> on_draw;
+    std::function<void(const DispatchCall&)> on_dispatch;
+    int pools = 0;
+    uint64_t draws = 0, dispatches = 0, clears = 0, copies = 0, barriers = 0, fence = 0;
+};
+
+} // namespace dmsh::replay

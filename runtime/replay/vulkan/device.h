@@ -1,0 +1,113 @@
+// The Vulkan device below the backend: what it can do, memory, the batches of commands in flight.
+#pragma once
+#include "runtime/abi/result.h"
+#include "runtime/nvn/report.h"
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+#include <vulkan/vulkan.h>
+
+namespace dmsh::replay::vulkan {
+
+// True for VK_SUCCESS; anything else is reported with `what`.
+bool ok(VkResult result, const char* what);
+
+struct Buffer {
+    VkBuffer buffer = VK_NULL_HANDLE;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    uint8_t* map = nullptr; // host-visible, coherent
+    uint64_t size = 0;
+};
+
+// A piece of a batch's own memory.
+struct Piece {
+    VkBuffer buffer = VK_NULL_HANDLE;
+    uint64_t offset = 0;
+    uint8_t* map = nullptr;
+};
+
+struct Capabilities {
+    bool host_import = false; // VK_EXT_external_memory_host: guest pools are used in place
+    uint64_t host_alignment = 4096;
+    bool depth_minus_one = false; // VK_EXT_depth_clip_control: the guest's -w..w depth
+    bool divisors = false;        // VK_EXT_vertex_attribute_divisor
+    bool byte_indices = false;    // VK_EXT_index_type_uint8
+    bool custom_border = false;
+    bool logic_op = false, wireframe = false, depth_clamp = false, depth_bounds = false, wide_lines = false;
+    bool anisotropy = false, geometry = false, tessellation = false, min_max_filter = false;
+    bool mirror_clamp = false;
+};
+
+// Commands between two flushes, with the memory and descriptors they use.
+struct Batch {
+    VkCommandPool pool = VK_NULL_HANDLE;
+    VkCommandBuffer commands = VK_NULL_HANDLE;
+    std::vector<VkDescriptorPool> descriptor_pools;
+    size_t descriptor_pool = 0; // current
+    std::vector<Buffer> chunks;
+    size_t chunk = 0;
+    uint64_t chunk_used = 0;
+    std::vector<Buffer> garbage_buffers;
+    uint64_t fence = 0; // timeline value that ends it
+    bool recording = false;
+};
+
+class Device {
+  public:
+    // Any device with Vulkan 1.3 and null descriptors; `index` picks among those (-1: the first discrete one,
+    // else the first). Errors say what is missing.
+    static Result<std::unique_ptr<Device>> create(int index, bool validation);
+    ~Device();
+    Device(const Device&) = delete;
+
+    VkDevice handle() const { return device_; }
+    VkPhysicalDevice physical() const { return physical_; }
+    const VkPhysicalDeviceProperties& properties() const { return properties_; }
+    const Capabilities& can() const { return can_; }
+    uint64_t validation_errors() const { return validation_errors_; }
+    void count_validation_error() { ++validation_errors_; }
+
+    bool make_buffer(uint64_t size, Buffer& out);
+    void destroy(Buffer& buffer);
+    // Guest memory as a buffer, in place. False where the device refuses.
+    bool import_buffer(uint8_t* memory, uint64_t size, Buffer& out);
+    // Memory of a type that suits `bits` and has `wanted` (then any).
+    VkDeviceMemory allocate(const VkMemoryRequirements& need, VkMemoryPropertyFlags wanted);
+
+    // Commands of the current batch; starts one as needed.
+    VkCommandBuffer commands();
+    bool idle() const { return !batches_[current_].recording; }
+    // Host-visible memory that lives until the batch is over.
+    Piece piece(uint64_t size, uint64_t alignment = 256);
+    VkDescriptorSet descriptor_set(VkDescriptorSetLayout layout);
+    // Submits; answers the fence behind everything given so far.
+    uint64_t flush();
+    bool wait(uint64_t fence, uint64_t timeout_ns);
+    void full_barrier();
+
+  private:
+    Device() = default;
+    std::string init(int index, bool validation);
+    bool next_batch();
+
+    static constexpr unsigned kBatches = 4;
+    VkInstance instance_ = VK_NULL_HANDLE;
+    VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
+    VkPhysicalDevice physical_ = VK_NULL_HANDLE;
+    VkPhysicalDeviceProperties properties_{};
+    VkPhysicalDeviceMemoryProperties memory_{};
+    VkDevice device_ = VK_NULL_HANDLE;
+    VkQueue queue_ = VK_NULL_HANDLE;
+    uint32_t family_ = 0;
+    VkSemaphore timeline_ = VK_NULL_HANDLE;
+    uint64_t submitted_ = 0;
+    std::array<Batch, kBatches> batches_;
+    unsigned current_ = 0;
+    Capabilities can_;
+    uint64_t validation_errors_ = 0;
+    PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties_ = nullptr;
+};
+
+} // namespace dmsh::replay::vulkan

@@ -1,0 +1,431 @@
+// Makes pipelines from keys.
+#include "runtime/replay/vulkan/pipelines.h"
+#include "runtime/abi/entry_points.h"
+#include "runtime/abi/program_key.h"
+#include "runtime/nvn/states.h"
+#include "runtime/replay/vulkan/formats.h"
+#define XXH_INLINE_ALL
+#include <algorithm>
+#include <xxhash.h>
+
+namespace dmsh::replay::vulkan {
+
+using nvn::Host;
+using nvn::Report;
+using nvn::report;
+
+namespace {
+
+VkShaderStageFlagBits stage_bit(Stage stage) {
+    switch (stage) {
+    case Stage::vertex: return VK_SHADER_STAGE_VERTEX_BIT;
+    case Stage::fragment: return VK_SHADER_STAGE_FRAGMENT_BIT;
+    case Stage::geometry: return VK_SHADER_STAGE_GEOMETRY_BIT;
+    case Stage::tess_control: return VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT;
+    case Stage::tess_evaluation: return VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT;
+    case Stage::task: return VK_SHADER_STAGE_TASK_BIT_EXT;
+    case Stage::mesh: return VK_SHADER_STAGE_MESH_BIT_EXT;
+    default: return VK_SHADER_STAGE_COMPUTE_BIT;
+    }
+}
+
+// VK_PRIMITIVE_TOPOLOGY_MAX_ENUM where Vulkan has no such primitive.
+VkPrimitiveTopology topology(uint32_t primitive) {
+    switch (primitive) {
+    case NVN_DRAW_PRIMITIVE_POINTS: return VK_PRIMITIVE_TOPOLOGY_POINT_LIST;
+    case NVN_DRAW_PRIMITIVE_LINES: return VK_PRIMITIVE_TOPOLOGY_LINE_LIST;
+    case NVN_DRAW_PRIMITIVE_LINE_STRIP: return VK_PRIMITIVE_TOPOLOGY_LINE_STRIP;
+    case NVN_DRAW_PRIMITIVE_TRIANGLES: return VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
+    case NVN_DRAW_PRIMITIVE_TRIANGLE_STRIP:
+    case NVN_DRAW_PRIMITIVE_QUAD_STRIP: return VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP;
+    case NVN_DRAW_PRIMITIVE_TRIANGLE_FAN:
+    case NVN_DRAW_PRIMITIVE_POLYGON: return VK_PRIMITIVE_TOPOLOGY_TRIANGLE_FAN;
+    case NVN_DRAW_PRIMITIVE_LINES_ADJACENCY: return VK_PRIMITIVE_TOPOLOGY_LINE_LIST_WITH_ADJACENCY;
+    case NVN_DRAW_PRIMITIVE_LINE_STRIP_ADJACENCY: return VK_PRIMITIVE_TOPOLOGY_LINE_STRIP_WITH_ADJACENCY;
+    case NVN_DRAW_PRIMITIVE_TRIANGLES_ADJACENCY: return VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST_WITH_ADJACENCY;
+    case NVN_DRAW_PRIMITIVE_TRIANGLE_STRIP_ADJACENCY:
+        return VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP_WITH_ADJACENCY;
+    case NVN_DRAW_PRIMITIVE_PATCHES: return VK_PRIMITIVE_TOPOLOGY_PATCH_LIST;
+    default: return VK_PRIMITIVE_TOPOLOGY_MAX_ENUM;
+    }
+}
+
+VkBlendFactor factor(uint32_t nvn) {
+    switch (nvn) {
+    case NVN_BLEND_FUNC_ZERO: return VK_BLEND_FACTOR_ZERO;
+    case NVN_BLEND_FUNC_SRC_COLOR: return VK_BLEND_FACTOR_SRC_COLOR;
+    case NVN_BLEND_FUNC_ONE_MINUS_SRC_COLOR: return VK_BLEND_FACTOR_ONE_MINUS_SRC_COLOR;
+    case NVN_BLEND_FUNC_SRC_ALPHA: return VK_BLEND_FACTOR_SRC_ALPHA;
+    case NVN_BLEND_FUNC_ONE_MINUS_SRC_ALPHA: return VK_BLEND_FACTOR_ONE_MINUS_SRC_ALPHA;
+    case NVN_BLEND_FUNC_DST_ALPHA: return VK_BLEND_FACTOR_DST_ALPHA;
+    case NVN_BLEND_FUNC_ONE_MINUS_DST_ALPHA: return VK_BLEND_FACTOR_ONE_MINUS_DST_ALPHA;
+    case NVN_BLEND_FUNC_DST_COLOR: return VK_BLEND_FACTOR_DST_COLOR;
+    case NVN_BLEND_FUNC_ONE_MINUS_DST_COLOR: return VK_BLEND_FACTOR_ONE_MINUS_DST_COLOR;
+    case NVN_BLEND_FUNC_SRC_ALPHA_SATURATE: return VK_BLEND_FACTOR_SRC_ALPHA_SATURATE;
+    case NVN_BLEND_FUNC_SRC1_COLOR: return VK_BLEND_FACTOR_SRC1_COLOR;
+    case NVN_BLEND_FUNC_ONE_MINUS_SRC1_COLOR: return VK_BLEND_FACTOR_ONE_MINUS_SRC1_COLOR;
+    case NVN_BLEND_FUNC_SRC1_ALPHA: return VK_BLEND_FACTOR_SRC1_ALPHA;
+    case NVN_BLEND_FUNC_ONE_MINUS_SRC1_ALPHA: return VK_BLEND_FACTOR_ONE_MINUS_SRC1_ALPHA;
+    case NVN_BLEND_FUNC_CONSTANT_COLOR: return VK_BLEND_FACTOR_CONSTANT_COLOR;
+    case NVN_BLEND_FUNC_ONE_MINUS_CONSTANT_COLOR: return VK_BLEND_FACTOR_ONE_MINUS_CONSTANT_COLOR;
+    case NVN_BLEND_FUNC_CONSTANT_ALPHA: return VK_BLEND_FACTOR_CONSTANT_ALPHA;
+    case NVN_BLEND_FUNC_ONE_MINUS_CONSTANT_ALPHA: return VK_BLEND_FACTOR_ONE_MINUS_CONSTANT_ALPHA;
+    default: return VK_BLEND_FACTOR_ONE;
+    }
+}
+
+VkBlendOp equation(uint32_t nvn) {
+    switch (nvn) {
+    case NVN_BLEND_EQUATION_SUB: return VK_BLEND_OP_SUBTRACT;
+    case NVN_BLEND_EQUATION_REVERSE_SUB: return VK_BLEND_OP_REVERSE_SUBTRACT;
+    case NVN_BLEND_EQUATION_MIN: return VK_BLEND_OP_MIN;
+    case NVN_BLEND_EQUATION_MAX: return VK_BLEND_OP_MAX;
+    default: return VK_BLEND_OP_ADD;
+    }
+}
+
+VkFormat zero_format(Numeric numeric) {
+    return numeric == Numeric::sint   ? VK_FORMAT_R32G32B32A32_SINT
+           : numeric == Numeric::uint ? VK_FORMAT_R32G32B32A32_UINT
+                                      : VK_FORMAT_R32G32B32A32_SFLOAT;
+}
+
+} // namespace
+
+VkDescriptorType descriptor_type(const Binding& b) {
+    const bool buffer = b.dim == ImageDim::buffer;
+    switch (b.kind) {
+    case BindingKind::storage:
+    case BindingKind::storage_in_bank: return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    case BindingKind::texture:
+    case BindingKind::texture_in_bank:
+        return buffer ? VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER : VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
+    case BindingKind::separate_texture:
+        return buffer ? VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER : VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE;
+    case BindingKind::separate_sampler:
+    case BindingKind::sampler_in_bank: return VK_DESCRIPTOR_TYPE_SAMPLER;
+    case BindingKind::image:
+    case BindingKind::image_in_bank:
+        return buffer ? VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
+    default: return VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
+    }
+}
+
+Pipelines::~Pipelines() {
+    for (const auto& [key, p] : graphics_)
+        vkDestroyPipeline(device_.handle(), p.pipeline, nullptr);
+    for (const auto& [id, p] : compute_)
+        vkDestroyPipeline(device_.handle(), p.pipeline, nullptr);
+    for (const auto& [key, l] : layouts_) {
+        vkDestroyPipelineLayout(device_.handle(), l.layout, nullptr);
+        vkDestroyDescriptorSetLayout(device_.handle(), l.set, nullptr);
+    }
+    for (const auto& [id, m] : modules_)
+        vkDestroyShaderModule(device_.handle(), m, nullptr);
+}
+
+VkShaderModule Pipelines::module(const nvn::Shader& shader) {
+    const auto it = modules_.find(shader.id);
+    if (it != modules_.end())
+        return it->second;
+    VkShaderModule m = VK_NULL_HANDLE;
+    // The driver trusts its input: only what looks like a module is handed on.
+    uint32_t word = 0;
+    if (shader.slice.bytes.size() >= 20)
+        std::memcpy(&word, shader.slice.bytes.data(), 4);
+    if (shader.slice.kind != SliceKind::spirv || word != 0x07230203) {
+        report(Report::damaged_pack, "%s has no SPIR-V", key_text(shader.key).c_str());
+    } else {
+        VkShaderModuleCreateInfo ci{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
+        ci.codeSize = shader.slice.bytes.size();
+        ci.pCode = reinterpret_cast<const uint32_t*>(shader.slice.bytes.data());
+        ok(vkCreateShaderModule(device_.handle(), &ci, nullptr, &m), "shader module");
+    }
+    modules_[shader.id] = m;
+    return m;
+}
+
+const Pipelines::Layout* Pipelines::layout(const BoundWork& work) {
+    uint32_t ids[kStageCount] = {};
+    for (unsigned s = 0; s < kStageCount; ++s)
+        ids[s] = work.shaders[s].shader ? work.shaders[s].shader->id : 0;
+    const uint64_t key = XXH3_64bits(ids, sizeof ids);
+    if (const auto it = layouts_.find(key); it != layouts_.end())
+        return &it->second;
+    std::vector<VkDescriptorSetLayoutBinding> bindings;
+    for (unsigned s = 0; s < kStageCount; ++s) {
+        if (!work.shaders[s].shader)
+            continue;
+        const auto& list = work.shaders[s].shader->reflection.interface.bindings;
+        for (uint32_t i = 0; i < list.size(); ++i) {
+            VkDescriptorSetLayoutBinding b{};
+            b.binding = vulkan_binding(static_cast<Stage>(s), i);
+            b.descriptorType = descriptor_type(list[i]);
+            b.descriptorCount = list[i].count;
+            b.stageFlags = stage_bit(static_cast<Stage>(s));
+            bindings.push_back(b);
+        }
+    }
+    Layout l;
+    VkPipelineLayoutCreateInfo plci{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
+    if (!bindings.empty()) {
+        VkDescriptorSetLayoutCreateInfo ci{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
+        ci.bindingCount = static_cast<uint32_t>(bindings.size());
+        ci.pBindings = bindings.data();
+        if (!ok(vkCreateDescriptorSetLayout(device_.handle(), &ci, nullptr, &l.set), "set layout"))
+            return nullptr;
+        plci.setLayoutCount = 1;
+        plci.pSetLayouts = &l.set;
+    }
+    if (!ok(vkCreatePipelineLayout(device_.handle(), &plci, nullptr, &l.layout), "pipeline layout"))
+        return nullptr;
+    return &(layouts_[key] = l);
+}
+
+const Pipeline* Pipelines::compute(const BoundWork& work) {
+    const nvn::Shader& shader = *work.shaders[static_cast<unsigned>(Stage::compute)].shader;
+    if (const auto it = compute_.find(shader.id); it != compute_.end())
+        return it->second.pipeline ? &it->second : nullptr;
+    Pipeline& p = compute_[shader.id];
+    const Layout* l = layout(work);
+    const VkShaderModule m = module(shader);
+    if (!l || !m)
+        return nullptr;
+    VkComputePipelineCreateInfo ci{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
+    ci.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+    ci.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    ci.stage.module = m;
+    ci.stage.pName = shader.reflection.entry.empty() ? kEntryMain : shader.reflection.entry.c_str();
+    ci.layout = l->layout;
+    p.layout = l->layout;
+    p.set_layout = l->set;
+    if (!ok(vkCreateComputePipelines(device_.handle(), VK_NULL_HANDLE, 1, &ci, nullptr, &p.pipeline),
+            "compute pipeline"))
+        return nullptr;
+    ++made_;
+    return &p;
+}
+
+const Pipeline* Pipelines::graphics(const PipelineKey& key, const BoundWork& work) {
+    const auto [it, fresh] = graphics_.try_emplace(key);
+    if (fresh && !make(key, work, it->second))
+        it->second.pipeline = VK_NULL_HANDLE;
+    return it->second.pipeline ? &it->second : nullptr;
+}
+
+bool Pipelines::make(const PipelineKey& key, const BoundWork& work, Pipeline& out) {
+    const Layout* l = layout(work);
+    if (!l)
+        return false;
+    out.layout = l->layout;
+    out.set_layout = l->set;
+    const Capabilities& can = device_.can();
+
+    std::vector<VkPipelineShaderStageCreateInfo> stages;
+    for (unsigned s = 0; s < kStageCount; ++s) {
+        const nvn::Shader* shader = work.shaders[s].shader;
+        if (!shader)
+            continue;
+        const Stage stage = static_cast<Stage>(s);
+        if ((stage == Stage::geometry && !can.geometry) ||
+            ((stage == Stage::tess_control || stage == Stage::tess_evaluation) && !can.tessellation)) {
+            report(Report::unsupported, "%s shaders on this device", stage_name(stage).data());
+            return false;
+        }
+        VkPipelineShaderStageCreateInfo& ci = stages.emplace_back();
+        ci = {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO};
+        ci.stage = stage_bit(stage);
+        ci.module = module(*shader);
+        ci.pName = shader->reflection.entry.empty() ? kEntryMain : shader->reflection.entry.c_str();
+        if (!ci.module)
+            return false;
+    }
+
+    // Vertex input: locations that the shader reads; those without an attribute read zeros.
+    std::vector<VkVertexInputAttributeDescription> attributes;
+    std::vector<VkVertexInputBindingDescription> bindings;
+    std::vector<VkVertexInputBindingDivisorDescriptionEXT> divisors;
+    uint32_t streams = 0;
+    bool zero_stream = false;
+    const nvn::Shader* vertex = work.shaders[static_cast<unsigned>(Stage::vertex)].shader;
+    for (const Varying& v : vertex->reflection.interface.inputs) {
+        VkVertexInputAttributeDescription a{};
+        a.location = v.location;
+        if (key.attrib_mask >> v.location & 1) {
+            const uint32_t word = key.attribs[v.location];
+            a.binding = nvn::attrib::Stream::get(word);
+            a.format = vertex_format(static_cast<int>(nvn::attrib::Format::get(word)));
+            a.offset = nvn::attrib::Offset::get(word);
+            VkFormatProperties fp{};
+            if (a.format != VK_FORMAT_UNDEFINED)
+                vkGetPhysicalDeviceFormatProperties(device_.physical(), a.format, &fp);
+            if (!(fp.bufferFeatures & VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT)) {
+                report(Report::unsupported, "vertex format %s",
+                       nvn::format_name(static_cast<int>(nvn::attrib::Format::get(word))));
+                return false;
+            }
+            streams |= 1u << a.binding;
+        } else {
+            a.binding = kZeroStream;
+            a.format = zero_format(v.numeric);
+            zero_stream = true;
+        }
+        attributes.push_back(a);
+    }
+    for (uint32_t s = 0; s < kMaxStreams; ++s) {
+        if (!(streams >> s & 1))
+            continue;
+        bindings.push_back({s, key.strides[s],
+                            key.divisors[s] ? VK_VERTEX_INPUT_RATE_INSTANCE : VK_VERTEX_INPUT_RATE_VERTEX});
+        if (key.divisors[s] > 1) {
+            if (!can.divisors)
+                report(Report::unsupported, "instance divisors on this device");
+            else
+                divisors.push_back({s, key.divisors[s]});
+        }
+    }
+    if (zero_stream)
+        bindings.push_back({kZeroStream, 0, VK_VERTEX_INPUT_RATE_VERTEX});
+    VkPipelineVertexInputDivisorStateCreateInfoEXT divisor_state{
+        VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_DIVISOR_STATE_CREATE_INFO_EXT};
+    divisor_state.vertexBindingDivisorCount = static_cast<uint32_t>(divisors.size());
+    divisor_state.pVertexBindingDivisors = divisors.data();
+    VkPipelineVertexInputStateCreateInfo input{VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO};
+    input.pNext = divisors.empty() ? nullptr : &divisor_state;
+    input.vertexBindingDescriptionCount = static_cast<uint32_t>(bindings.size());
+    input.pVertexBindingDescriptions = bindings.data();
+    input.vertexAttributeDescriptionCount = static_cast<uint32_t>(attributes.size());
+    input.pVertexAttributeDescriptions = attributes.data();
+
+    VkPipelineInputAssemblyStateCreateInfo assembly{
+        VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO};
+    assembly.topology = key.primitive == NVN_DRAW_PRIMITIVE_QUADS ? VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST
+                                                                  : topology(key.primitive);
+    if (assembly.topology == VK_PRIMITIVE_TOPOLOGY_MAX_ENUM) {
+        report(Report::unsupported, "draw primitive %u", key.primitive);
+        return false;
+    }
+    VkPipelineTessellationStateCreateInfo tessellation{
+        VK_STRUCTURE_TYPE_PIPELINE_TESSELLATION_STATE_CREATE_INFO};
+    tessellation.patchControlPoints = std::max<uint32_t>(1, key.patch_size);
+
+    VkPipelineViewportDepthClipControlCreateInfoEXT clip{
+        VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_DEPTH_CLIP_CONTROL_CREATE_INFO_EXT};
+    clip.negativeOneToOne = VK_TRUE;
+    VkPipelineViewportStateCreateInfo viewport{VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO};
+    if (!key.depth_zero) {
+        if (can.depth_minus_one)
+            viewport.pNext = &clip;
+        else
+            report(Report::unsupported, "depth from -w: the device lacks VK_EXT_depth_clip_control");
+    }
+    VkPipelineRasterizationStateCreateInfo raster{VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO};
+    raster.depthClampEnable = key.depth_clamp && can.depth_clamp;
+    raster.polygonMode = VK_POLYGON_MODE_FILL;
+    if (key.polygon_mode != NVN_POLYGON_MODE_FILL) {
+        if (can.wireframe)
+            raster.polygonMode =
+                key.polygon_mode == NVN_POLYGON_MODE_LINE ? VK_POLYGON_MODE_LINE : VK_POLYGON_MODE_POINT;
+        else
+            report(Report::unsupported, "polygon modes on this device");
+    }
+    raster.lineWidth = 1.0f;
+    VkPipelineMultisampleStateCreateInfo multisample{
+        VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO};
+    multisample.rasterizationSamples = static_cast<VkSampleCountFlagBits>(key.samples);
+    const VkSampleMask mask = key.sample_mask;
+    multisample.pSampleMask = &mask;
+    multisample.alphaToCoverageEnable = key.alpha_to_coverage;
+    VkPipelineDepthStencilStateCreateInfo depth{VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO};
+
+    VkPipelineColorBlendAttachmentState blends[kMaxColors] = {};
+    VkFormat formats[kMaxColors] = {};
+    uint32_t colors = 0;
+    for (uint32_t i = 0; i < kMaxColors; ++i) {
+        if (!key.color_formats[i])
+            continue;
+        colors = i + 1;
+        formats[i] = texture_format(key.color_formats[i]);
+        VkPipelineColorBlendAttachmentState& b = blends[i];
+        b.colorWriteMask = key.channel_mask >> (4 * i) & 15;
+        if (!(key.blend_enables >> i & 1))
+            continue;
+        const uint64_t w = key.blend[i];
+        if (nvn::blend::Advanced::get(w))
+            report(Report::unsupported, "advanced blend mode %u", nvn::blend::Advanced::get(w));
+        b.blendEnable = VK_TRUE;
+        b.srcColorBlendFactor = factor(nvn::blend::SrcRgb::get(w));
+        b.dstColorBlendFactor = factor(nvn::blend::DstRgb::get(w));
+        b.colorBlendOp = equation(nvn::blend::EquationRgb::get(w));
+        b.srcAlphaBlendFactor = factor(nvn::blend::SrcAlpha::get(w));
+        b.dstAlphaBlendFactor = factor(nvn::blend::DstAlpha::get(w));
+        b.alphaBlendOp = equation(nvn::blend::EquationAlpha::get(w));
+    }
+    VkPipelineColorBlendStateCreateInfo blend{VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO};
+    blend.attachmentCount = colors;
+    blend.pAttachments = blends;
+    if (key.logic_op != NVN_LOGIC_OP_COPY) {
+        blend.logicOpEnable = can.logic_op;
+        blend.logicOp = static_cast<VkLogicOp>(key.logic_op); // the same sixteen in the same order
+        if (!can.logic_op)
+            report(Report::unsupported, "logic operations on this device");
+    }
+
+    std::vector<VkDynamicState> dynamic{
+        VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT,
+        VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT,
+        VK_DYNAMIC_STATE_CULL_MODE,
+        VK_DYNAMIC_STATE_FRONT_FACE,
+        VK_DYNAMIC_STATE_DEPTH_TEST_ENABLE,
+        VK_DYNAMIC_STATE_DEPTH_WRITE_ENABLE,
+        VK_DYNAMIC_STATE_DEPTH_COMPARE_OP,
+        VK_DYNAMIC_STATE_STENCIL_TEST_ENABLE,
+        VK_DYNAMIC_STATE_STENCIL_OP,
+        VK_DYNAMIC_STATE_STENCIL_REFERENCE,
+        VK_DYNAMIC_STATE_STENCIL_COMPARE_MASK,
+        VK_DYNAMIC_STATE_STENCIL_WRITE_MASK,
+        VK_DYNAMIC_STATE_BLEND_CONSTANTS,
+        VK_DYNAMIC_STATE_DEPTH_BIAS,
+        VK_DYNAMIC_STATE_DEPTH_BIAS_ENABLE,
+        VK_DYNAMIC_STATE_LINE_WIDTH,
+        VK_DYNAMIC_STATE_PRIMITIVE_RESTART_ENABLE,
+        VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE,
+        VK_DYNAMIC_STATE_DEPTH_BOUNDS_TEST_ENABLE,
+        VK_DYNAMIC_STATE_DEPTH_BOUNDS,
+    };
+    VkPipelineDynamicStateCreateInfo dynamics{VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO};
+    dynamics.dynamicStateCount = static_cast<uint32_t>(dynamic.size());
+    dynamics.pDynamicStates = dynamic.data();
+
+    VkPipelineRenderingCreateInfo rendering{VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO};
+    rendering.colorAttachmentCount = colors;
+    rendering.pColorAttachmentFormats = formats;
+    if (key.depth_format) {
+        const VkFormat format = texture_format(key.depth_format);
+        const VkImageAspectFlags aspect = aspects(key.depth_format);
+        if (aspect & VK_IMAGE_ASPECT_DEPTH_BIT)
+            rendering.depthAttachmentFormat = format;
+        if (aspect & VK_IMAGE_ASPECT_STENCIL_BIT)
+            rendering.stencilAttachmentFormat = format;
+    }
+    VkGraphicsPipelineCreateInfo ci{VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO, &rendering};
+    ci.stageCount = static_cast<uint32_t>(stages.size());
+    ci.pStages = stages.data();
+    ci.pVertexInputState = &input;
+    ci.pInputAssemblyState = &assembly;
+    ci.pTessellationState = &tessellation;
+    ci.pViewportState = &viewport;
+    ci.pRasterizationState = &raster;
+    ci.pMultisampleState = &multisample;
+    ci.pDepthStencilState = &depth;
+    ci.pColorBlendState = &blend;
+    ci.pDynamicState = &dynamics;
+    ci.layout = l->layout;
+    if (!ok(vkCreateGraphicsPipelines(device_.handle(), VK_NULL_HANDLE, 1, &ci, nullptr, &out.pipeline),
+            "graphics pipeline"))
+        return false;
+    ++made_;
+    return true;
+}
+
+} // namespace dmsh::replay::vulkan
