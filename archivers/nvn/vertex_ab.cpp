@@ -46,10 +46,13 @@ Result<std::vector<uint8_t>> merge_vertex_parts(Bytes a, Bytes b) {
     if (start_b + 8 > 0x7fffff)
         return Error{"vertex part A is too long to branch over"};
 
-    std::vector<uint8_t> out(kSphBytes3 + start_b + code_b.size());
-    std::memcpy(out.data(), b.data(), kSphBytes3);
-    std::memcpy(out.data() + kSphBytes3, code_a.data(), code_a.size());
-    std::memcpy(out.data() + kSphBytes3 + start_b, code_b.data(), code_b.size());
+    std::vector<uint8_t> out;
+    out.reserve(kSphBytes3 + start_b + code_b.size());
+    const auto append = [&](Bytes part) { out.insert(out.end(), part.span().begin(), part.span().end()); };
+    append(b.clamp(0, kSphBytes3));
+    append(code_a);
+    out.resize(kSphBytes3 + start_b);
+    append(code_b);
 
     // Flags: kills pixels, global store (15, 16), load or store, fp64 (26, 27).
     put(out, 0, b.u32(0) | (a.u32(0) & 0x0c018000), 4);
