@@ -61,6 +61,7 @@ Result<Blob> map_file(const std::string& path) {
     errno = error;
     if (at == MAP_FAILED)
         return failed("cannot be mapped");
+    madvise(at, size, MADV_SEQUENTIAL); // read ahead, and let go of what was read
     std::shared_ptr<const void> owner(at, [size](const void* p) { munmap(const_cast<void*>(p), size); });
     return Blob{Bytes(static_cast<const uint8_t*>(at), size), std::move(owner), true};
 }

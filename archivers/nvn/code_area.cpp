@@ -81,6 +81,8 @@ Result<CodeArea> layout_nvn(const ControlSection& c, Bytes code) {
         }
     }
     area.constants = c.constants_offset;
+    if (!c.constants_offset && !c.constants_length) // a program without constants need not say where they are
+        area.constants = area.constants_end;
     if (area.constants > area.constants_end || area.constants < area.program)
         return Error{hex("constants at code offset ", area.constants, " lie outside the code area")};
     return area;

@@ -2,11 +2,14 @@
 #include "archivers/scan/source_tree.h"
 #include "archivers/nintendo/romfs.h"
 #include <filesystem>
+#include <set>
 
 namespace dmsh {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr unsigned kMaxFolderDepth = 128;
 
 class Tree {
   public:
@@ -16,6 +19,7 @@ class Tree {
         if (ec || !fs::exists(status))
             return Error{"does not exist", root};
         if (fs::is_directory(status)) {
+            seen_.clear(); // a root given twice is read twice: the later one overrides
             add_folder(root, prefix);
             return {};
         }
@@ -46,19 +50,32 @@ class Tree {
         files_[std::move(key)] = std::move(file);
     }
 
-    void add_folder(const std::string& root, const std::string& prefix) {
+    // A folder that cannot be read costs a line, not its neighbours. Links are followed, each folder once.
+    void add_folder(const fs::path& folder, const std::string& prefix, unsigned depth = 0) {
         std::error_code ec;
-        fs::recursive_directory_iterator it(root, fs::directory_options::none, ec), end;
+        const fs::path real = fs::canonical(folder, ec);
+        if (!ec && !seen_.insert(real.string()).second)
+            return;
+        if (depth > kMaxFolderDepth) {
+            errors_.push_back({"folders nest more than 128 deep", folder.string()});
+            return;
+        }
+        fs::directory_iterator it(folder, ec), end;
         for (; !ec && it != end; it.increment(ec)) {
-            std::error_code file_error;
-            if (!it->is_regular_file(file_error))
-                continue;
-            const uint64_t size = it->file_size(file_error);
-            const std::string origin = prefix + it->path().lexically_relative(root).generic_string();
-            put({origin, it->path().string(), {}, file_error ? 0 : size});
+            const std::string name = it->path().filename().string();
+            std::error_code entry;
+            const auto status = it->status(entry);
+            if (fs::is_directory(status)) {
+                add_folder(it->path(), prefix + name + "/", depth + 1);
+            } else if (fs::is_regular_file(status)) {
+                const uint64_t size = it->file_size(entry);
+                put({prefix + name, it->path().string(), {}, entry ? 0 : size});
+            } else {
+                errors_.push_back({entry ? entry.message() : "is neither file nor folder", prefix + name});
+            }
         }
         if (ec)
-            errors_.push_back({"folder cannot be read: " + ec.message(), root});
+            errors_.push_back({"folder cannot be read: " + ec.message(), folder.string()});
     }
 
     void add_image(const std::string& name, const std::string& prefix, const Blob& image) {
@@ -74,6 +91,7 @@ class Tree {
     }
 
     std::map<std::string, SourceFile> files_;
+    std::set<std::string> seen_; // folders of the root being listed
     std::vector<Error> errors_;
 };
 

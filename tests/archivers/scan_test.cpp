@@ -153,6 +153,19 @@ TEST(Scan, MissingPathsAreAnErrorAndEmptyOnesAreNot) {
     EXPECT_TRUE(scan_paths({folder.at()}).records.empty());
 }
 
+TEST(Scan, LinkedFoldersAreReadOnceAndCirclesEnd) {
+    const Folder folder, other;
+    folder.put("a/x", bnsh_of(Stage::vertex, 1));
+    other.put("y", bnsh_of(Stage::vertex, 2));
+    fs::create_directory_symlink(folder.at(), folder.at("a/circle"));
+    fs::create_directory_symlink(other.at(), folder.at("linked"));
+    fs::create_symlink("nowhere", folder.at("dangling"));
+    const ScanResult r = scan_paths({folder.at()});
+    EXPECT_EQ(r.found, 2u);
+    ASSERT_EQ(r.errors.size(), 1u);
+    EXPECT_EQ(r.errors[0].origin, "dangling");
+}
+
 TEST(Scan, ProgressEndsAtTheWhole) {
     const Folder folder;
     for (const Member& m : tree())

@@ -73,6 +73,17 @@ TEST(Sections, Fields) {
     }
 }
 
+TEST(Sections, NoConstants) {
+    Pair p = small_pair(Stage::vertex);
+    put32(p.control, 0x700, 0);
+    const auto prepared = prepare_program(p.control, p.code);
+    ASSERT_TRUE(prepared) << prepared.error().text();
+    EXPECT_TRUE(prepared->constants.empty());
+    EXPECT_EQ(prepared->instructions.size(), p.code.size() - 0x80);
+    put32(p.control, 0x6fc, 16);
+    EXPECT_FALSE(prepare_program(p.control, p.code));
+}
+
 TEST(StageCheck, EachConditionAloneIsRefused) {
     const Pair p = small_pair(Stage::vertex);
     Data control = p.control, code = p.code;
