@@ -112,5 +112,19 @@ TEST(Picture, RuntimeDrawsReferenceShadersFromCopies) {
     expect_equal(pixels);
 }
 
+// The whole road: machine code, our compiler, a pack, the runtime; against the GLSL sources.
+TEST(Picture, RuntimeDrawsTranslatedShaders) {
+    if (!reference())
+        GTEST_SKIP() << "no Vulkan device";
+    const auto pack = translated_pack(examples::scene_shaders());
+    ASSERT_TRUE(pack) << pack.error().text();
+    replay::VulkanInfo info;
+    const auto pixels = draw_with(*pack, true, info);
+    if (pixels.empty())
+        GTEST_SKIP() << "no Vulkan device";
+    EXPECT_EQ(info.validation_errors, 0u);
+    expect_equal(pixels);
+}
+
 } // namespace
 } // namespace dmsh::test

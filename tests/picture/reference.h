@@ -12,6 +12,9 @@ Result<std::vector<uint8_t>> reference_picture(VulkanHarness& harness, const exa
 // runtime's: what the runtime draws from it depends on no compiler of ours.
 Result<std::vector<uint8_t>> reference_pack(const std::vector<std::string>& names);
 
+// The same pack made by our compiler from the guest's machine code. Errors name the shader that is refused.
+Result<std::vector<uint8_t>> translated_pack(const std::vector<std::string>& names);
+
 // How two pictures differ.
 struct Difference {
     uint32_t largest = 0;     // per channel

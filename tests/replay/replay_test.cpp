@@ -1,0 +1,498 @@
+// Replay on the null backend: what recorded calls bind, driver segments, handles, and records that are
+// damaged.
+#include "runtime/abi/driver_segments.h"
+#include "runtime/abi/program_key.h"
+#include "runtime/nvn/recorder.h"
+#include "runtime/replay/interpreter.h"
+#include "runtime/replay/null/null_backend.h"
+#include "tests/nvn/guest.h"
+#include <random>
+#include <thread>
+
+namespace dmsh::replay {
+namespace {
+
+using nvn::Guest;
+using nvn::GuestPool;
+using nvn::Host;
+using nvn::Report;
+
+Binding binding(BindingKind kind, uint32_t slot, uint32_t count = 1) {
+    Binding b;
+    b.kind = kind;
+    b.slot = slot;
+    b.count = count;
+    b.bytes_read = 0x660;
+    return b;
+}
+
+uint32_t word(const Resource& r, uint32_t offset) {
+    uint32_t v = 0xdeadbeef;
+    if (r.data && offset + 4 <= r.size)
+        std::memcpy(&v, r.data + offset, 4);
+    return v;
+}
+
+// A guest with one program per stage whose shaders are given by reflection alone.
+class Replay : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        nvn::set_report_sink([](Report, const char*, void*) {}, nullptr);
+        nvn::reset_reports();
+        Host::get().reset();
+        interpreter_ = std::make_unique<Interpreter>(backend_);
+        Host::get().set_executor(interpreter_.get());
+        pool_ = std::make_unique<GuestPool>(0x40000);
+        Guest<NVNqueueBuilder> b;
+        nvnQueueBuilderSetDevice(b, nullptr);
+        nvnQueueBuilderSetDefaults(b);
+        ASSERT_TRUE(nvnQueueInitialize(queue_, b));
+        ASSERT_TRUE(nvnCommandBufferInitialize(cmd_, nullptr));
+        begin();
+    }
+    void TearDown() override {
+        nvnQueueFinalize(queue_);
+        pool_.reset();
+        Host::get().reset();
+        nvn::set_report_sink(nullptr, nullptr);
+    }
+
+    void begin() {
+        nvnCommandBufferAddCommandMemory(cmd_, pool_->get(), 0, 0x10000);
+        nvnCommandBufferAddControlMemory(cmd_, control_, sizeof control_);
+        nvnCommandBufferBeginRecording(cmd_);
+    }
+    void submit() {
+        const NVNcommandHandle h = nvnCommandBufferEndRecording(cmd_);
+        nvnQueueSubmitCommands(queue_, 1, &h);
+        begin();
+    }
+    QueueState& state() { return *interpreter_->state(queue_->serial); }
+
+    // Puts a shader into the queue's state as if a program with it had been bound.
+    void use(Stage stage, std::vector<Binding> bindings, std::vector<uint8_t> constants = {}) {
+        auto shader = std::make_shared<nvn::Shader>();
+        shader->id = static_cast<uint32_t>(stage) + 1;
+        shader->reflection.interface.stage = stage;
+        shader->reflection.interface.bindings = std::move(bindings);
+        auto program = std::make_shared<nvn::Program>();
+        nvn::ProgramStage& s = program->stages[static_cast<unsigned>(stage)];
+        s.present = true;
+        s.stage = stage;
+        s.shader = shader;
+        s.constants = std::move(constants);
+        state().programs[static_cast<unsigned>(stage)] = program;
+    }
+
+    NullBackend backend_;
+    std::unique_ptr<Interpreter> interpreter_;
+    std::unique_ptr<GuestPool> pool_;
+    Guest<NVNqueue> queue_;
+    Guest<NVNcommandBuffer> cmd_;
+    alignas(8) uint8_t control_[4096];
+};
+
+TEST_F(Replay, ComputeC0HoldsCountsAndTables) {
+    use(Stage::compute, {binding(BindingKind::driver, 0), binding(BindingKind::storage, 3)});
+    nvnCommandBufferBindStorageBuffer(cmd_, NVN_SHADER_STAGE_COMPUTE, 3, pool_->address() + 0x20000, 0x100);
+    nvnCommandBufferBindUniformBuffer(cmd_, NVN_SHADER_STAGE_COMPUTE, 1, pool_->address() + 0x21000, 0x80);
+    nvnCommandBufferDispatchCompute(cmd_, 5, 6, 7);
+    bool seen = false;
+    backend_.on_dispatch = [&](const DispatchCall& call) {
+        seen = true;
+        const auto& r = *call.work.resources;
+        ASSERT_EQ(r.size(), 2u);
+        EXPECT_EQ(word(r[0], 0x200), 5u);
+        EXPECT_EQ(word(r[0], 0x204), 6u);
+        EXPECT_EQ(word(r[0], 0x208), 7u);
+        EXPECT_EQ(word(r[0], 0x310 + 0x30), static_cast<uint32_t>(pool_->address() + 0x20000));
+        EXPECT_EQ(word(r[0], 0x310 + 0x34), static_cast<uint32_t>((pool_->address() + 0x20000) >> 32));
+        EXPECT_EQ(word(r[0], 0x310 + 0x38), 0x100u);
+        EXPECT_EQ(word(r[0], 0x210 + 0x18), 0x80u);
+        EXPECT_EQ(r[1].kind, ResourceKind::storage);
+        EXPECT_EQ(r[1].address, pool_->address() + 0x20000);
+        EXPECT_EQ(r[1].size, 0x100u);
+    };
+    submit();
+    EXPECT_TRUE(seen);
+}
+
+TEST_F(Replay, GraphicsC0HoldsPointLimitBaseInstanceAndStorage) {
+    use(Stage::vertex, {binding(BindingKind::driver, 0)});
+    use(Stage::fragment, {binding(BindingKind::driver, 0)});
+    nvnCommandBufferBindStorageBuffer(cmd_, NVN_SHADER_STAGE_FRAGMENT, 2, pool_->address() + 0x20000, 0x40);
+    nvnCommandBufferDrawArraysInstanced(cmd_, NVN_DRAW_PRIMITIVE_TRIANGLES, 0, 3, 61, 2);
+    bool seen = false;
+    backend_.on_draw = [&](const DrawCall& call) {
+        seen = true;
+        const auto& r = *call.work.resources;
+        ASSERT_EQ(r.size(), 2u);
+        for (const Resource& stage : r) {
+            float limit;
+            const uint32_t bits = word(stage, 0x610);
+            std::memcpy(&limit, &bits, 4);
+            EXPECT_EQ(limit, 2047.0f);
+            EXPECT_EQ(word(stage, 0x640), 0u);
+            EXPECT_EQ(word(stage, 0x644), 61u);
+            EXPECT_EQ(word(stage, 0x620), 0x88888888u);
+        }
+        EXPECT_EQ(word(r[1], 0x510 + 0x28), 0x40u);
+        EXPECT_EQ(word(r[0], 0x510 + 0x28), 0u);
+        EXPECT_EQ(call.base_instance, 61u);
+        EXPECT_EQ(call.instance_count, 2u);
+    };
+    submit();
+    EXPECT_TRUE(seen);
+}
+
+TEST_F(Replay, ConstantsComeFromTheCodeArea) {
+    use(Stage::compute, {binding(BindingKind::constants, 0)}, {1, 2, 3, 4});
+    nvnCommandBufferDispatchCompute(cmd_, 1, 1, 1);
+    backend_.on_dispatch = [&](const DispatchCall& call) {
+        EXPECT_EQ(word((*call.work.resources)[0], 0), 0x04030201u);
+    };
+    submit();
+    EXPECT_EQ(backend_.dispatches, 1u);
+}
+
+// Textures with ids and samplers of their own per pool.
+struct Ids {
+    Guest<NVNtexturePool> textures;
+    Guest<NVNsamplerPool> samplers;
+    Ids(GuestPool& pool, ptrdiff_t offset, int width, NVNwrapMode wrap) {
+        EXPECT_TRUE(nvnTexturePoolInitialize(textures, pool.get(), offset, 300));
+        EXPECT_TRUE(nvnSamplerPoolInitialize(samplers, pool.get(), offset, 300));
+        Guest<NVNtextureBuilder> b;
+        nvnTextureBuilderSetDevice(b, nullptr);
+        nvnTextureBuilderSetDefaults(b);
+        nvnTextureBuilderSetFormat(b, NVN_FORMAT_RGBA8);
+        nvnTextureBuilderSetSize2D(b, width, 4);
+        nvnTextureBuilderSetStorage(b, pool.get(), 0x30000);
+        Guest<NVNtexture> t;
+        EXPECT_TRUE(nvnTextureInitialize(t, b));
+        nvnTexturePoolRegisterTexture(textures, 257, t, nullptr);
+        nvnTextureFinalize(t); // the id keeps its own copy
+        Guest<NVNsamplerBuilder> sb;
+        nvnSamplerBuilderSetDevice(sb, nullptr);
+        nvnSamplerBuilderSetDefaults(sb);
+        nvnSamplerBuilderSetWrapMode(sb, wrap, wrap, wrap);
+        nvnSamplerPoolRegisterSamplerBuilder(samplers, 258, sb);
+    }
+    ~Ids() {
+        nvnTexturePoolFinalize(textures);
+        nvnSamplerPoolFinalize(samplers);
+    }
+};
+
+TEST_F(Replay, PoolsWithEqualIdsDoNotMix) {
+    Ids a(*pool_, 0x12000, 8, NVN_WRAP_MODE_CLAMP), b(*pool_, 0x18000, 16, NVN_WRAP_MODE_REPEAT);
+    use(Stage::compute, {binding(BindingKind::texture, 4)});
+    std::vector<uint32_t> widths;
+    backend_.on_dispatch = [&](const DispatchCall& call) {
+        const Resource& r = (*call.work.resources)[0];
+        EXPECT_EQ(r.kind, ResourceKind::texture);
+        widths.push_back(r.texture.texture.width);
+    };
+    for (Ids* ids : {&a, &b}) {
+        nvnCommandBufferSetTexturePool(cmd_, ids->textures);
+        nvnCommandBufferSetSamplerPool(cmd_, ids->samplers);
+        nvnCommandBufferBindTexture(cmd_, NVN_SHADER_STAGE_COMPUTE, 4, 0x7700000000 | 257 | 258u << 20);
+        nvnCommandBufferDispatchCompute(cmd_, 1, 1, 1);
+    }
+    submit();
+    EXPECT_EQ(widths, (std::vector<uint32_t>{8, 16}));
+}
+
+TEST_F(Replay, HandlesArePatchableInPlaceAndReadFromUniforms) {
+    Ids ids(*pool_, 0x12000, 8, NVN_WRAP_MODE_CLAMP);
+    Binding bank = binding(BindingKind::texture_in_bank, 0);
+    bank.bank = 5; // uniform slot 2
+    bank.offset = 0x10;
+    bank.or_bank = 5;
+    bank.or_offset = 0x18;
+    use(Stage::compute, {binding(BindingKind::texture, 0), bank});
+    nvnCommandBufferSetTexturePool(cmd_, ids.textures);
+    nvnCommandBufferSetSamplerPool(cmd_, ids.samplers);
+    const uint64_t buffer = pool_->address() + 0x20000;
+    nvnCommandBufferBindUniformBuffer(cmd_, NVN_SHADER_STAGE_COMPUTE, 2, buffer, 0x20);
+    const size_t at = nvnCommandBufferGetCommandMemoryUsed(cmd_);
+    nvnCommandBufferBindTexture(cmd_, NVN_SHADER_STAGE_COMPUTE, 0, 0);
+    nvnCommandBufferDispatchCompute(cmd_, 1, 1, 1);
+    // After recording: the bind's handle at +0x10, and the two words in game memory (either order is the
+    // same).
+    const uint32_t handle = 257 | 258u << 20, texture = 257, sampler = 258u << 20;
+    std::memcpy(pool_->memory() + at + 0x10, &handle, 4);
+    std::memcpy(pool_->memory() + 0x20010, &sampler, 4);
+    std::memcpy(pool_->memory() + 0x20018, &texture, 4);
+    bool seen = false;
+    backend_.on_dispatch = [&](const DispatchCall& call) {
+        seen = true;
+        for (const Resource& r : *call.work.resources) {
+            EXPECT_EQ(r.kind, ResourceKind::texture);
+            EXPECT_EQ(r.texture.texture.width, 8u);
+        }
+    };
+    submit();
+    EXPECT_TRUE(seen);
+}
+
+TEST_F(Replay, SlotsPastTheTexturesAreImages) {
+    Ids ids(*pool_, 0x12000, 8, NVN_WRAP_MODE_CLAMP);
+    use(Stage::fragment, {binding(BindingKind::texture, 33)});
+    use(Stage::vertex, {});
+    nvnCommandBufferSetTexturePool(cmd_, ids.textures);
+    nvnCommandBufferBindTexture(cmd_, NVN_SHADER_STAGE_FRAGMENT, 33, 299);
+    nvnCommandBufferBindImage(cmd_, NVN_SHADER_STAGE_FRAGMENT, 1, 257);
+    nvnCommandBufferDrawArrays(cmd_, NVN_DRAW_PRIMITIVE_TRIANGLES, 0, 3);
+    bool seen = false;
+    backend_.on_draw = [&](const DrawCall& call) {
+        seen = true;
+        EXPECT_EQ((*call.work.resources)[0].kind, ResourceKind::texture);
+    };
+    submit();
+    EXPECT_TRUE(seen);
+}
+
+TEST_F(Replay, UnusedHandlesAndWildIdsAreEmptySlots) {
+    use(Stage::compute, {binding(BindingKind::texture, 0, 3), binding(BindingKind::uniform, 0)});
+    nvnCommandBufferBindTexture(cmd_, NVN_SHADER_STAGE_COMPUTE, 0, 0xffffffff);
+    nvnCommandBufferBindTexture(cmd_, NVN_SHADER_STAGE_COMPUTE, 1, 0x12345);
+    nvnCommandBufferBindUniformBuffer(cmd_, NVN_SHADER_STAGE_COMPUTE, 0, 0x1234567890, 0x100);
+    nvnCommandBufferDispatchCompute(cmd_, 1, 1, 1);
+    bool seen = false;
+    backend_.on_dispatch = [&](const DispatchCall& call) {
+        seen = true;
+        for (const Resource& r : *call.work.resources)
+            EXPECT_EQ(r.kind, ResourceKind::none);
+    };
+    submit();
+    EXPECT_TRUE(seen);
+    EXPECT_EQ(nvn::report_count(Report::bad_handle), 1u); // 0 and all ones are no errors
+    EXPECT_EQ(nvn::report_count(Report::bad_address), 1u);
+}
+
+TEST_F(Replay, StorageAddressFromAUniformBuffer) {
+    Binding b = binding(BindingKind::storage_in_bank, 0);
+    b.bank = 3;
+    b.offset = 0x38;
+    use(Stage::compute, {b});
+    const uint64_t address = pool_->address() + 0x21000;
+    std::memcpy(pool_->memory() + 0x20038, &address, 8);
+    nvnCommandBufferBindUniformBuffer(cmd_, NVN_SHADER_STAGE_COMPUTE, 0, pool_->address() + 0x20000, 0x100);
+    nvnCommandBufferDispatchCompute(cmd_, 1, 1, 1);
+    bool seen = false;
+    backend_.on_dispatch = [&](const DispatchCall& call) {
+        seen = true;
+        const Resource& r = (*call.work.resources)[0];
+        EXPECT_EQ(r.address, address);
+        EXPECT_EQ(r.size, 0x40000u - 0x21000u);
+    };
+    submit();
+    EXPECT_TRUE(seen);
+}
+
+TEST_F(Replay, UnfillableBindingsSkipTheCallByName) {
+    use(Stage::compute, {binding(BindingKind::pool_table, 0)});
+    nvnCommandBufferDispatchCompute(cmd_, 1, 1, 1);
+    submit();
+    EXPECT_EQ(backend_.dispatches, 0u);
+    EXPECT_EQ(interpreter_->counts().skipped, 1u);
+    EXPECT_EQ(nvn::report_count(Report::unsupported), 1u);
+}
+
+TEST_F(Replay, DrawsWithoutProgramsAreSkipped) {
+    nvnCommandBufferDrawArrays(cmd_, NVN_DRAW_PRIMITIVE_TRIANGLES, 0, 3);
+    nvnCommandBufferDispatchCompute(cmd_, 1, 1, 1);
+    submit();
+    EXPECT_EQ(backend_.draws + backend_.dispatches, 0u);
+    EXPECT_EQ(interpreter_->counts().skipped, 2u);
+}
+
+TEST_F(Replay, QueuesKeepTheirOwnState) {
+    Guest<NVNqueueBuilder> b;
+    nvnQueueBuilderSetDevice(b, nullptr);
+    nvnQueueBuilderSetDefaults(b);
+    Guest<NVNqueue> other;
+    ASSERT_TRUE(nvnQueueInitialize(other, b));
+    nvnCommandBufferSetViewport(cmd_, 1, 2, 3, 4);
+    submit();
+    EXPECT_EQ(state().raster.viewports[0][2], 3.0f);
+    EXPECT_EQ(interpreter_->state(other->serial)->raster.viewports[0][2], 0.0f);
+    nvnQueueFinalize(other);
+    EXPECT_EQ(interpreter_->state(other->serial), nullptr);
+}
+
+TEST_F(Replay, BufferWorkRunsOnTheNullBackend) {
+    const uint64_t a = pool_->address() + 0x20000, b = a + 0x100;
+    const uint32_t data[4] = {1, 2, 3, 4};
+    nvnCommandBufferUpdateUniformBuffer(cmd_, a, 64, 16, sizeof data, data);
+    nvnCommandBufferCopyBufferToBuffer(cmd_, a, b, 64, 0);
+    nvnCommandBufferClearBuffer(cmd_, a, 16, 0x01010101);
+    nvnCommandBufferCopyBufferToBuffer(cmd_, 0x1000, b, 64, 0);
+    nvnCommandBufferCopyBufferToBuffer(cmd_, a, pool_->address() + 0x3fff0, 64, 0);
+    submit();
+    EXPECT_EQ(std::memcmp(pool_->memory() + 0x20110, data, sizeof data), 0);
+    EXPECT_EQ(pool_->memory()[0x20000], 1);
+    EXPECT_EQ(nvn::report_count(Report::bad_address), 2u);
+}
+
+TEST_F(Replay, SyncsOfListsArmAtSubmission) {
+    Guest<NVNsync> sync;
+    nvnSyncInitialize(sync, nullptr);
+    nvnCommandBufferFenceSync(cmd_, sync, NVN_SYNC_CONDITION_ALL_GPU_COMMANDS_COMPLETE, 0);
+    EXPECT_EQ(sync->fence.load(), 0u);
+    submit();
+    EXPECT_NE(sync->fence.load(), 0u);
+    EXPECT_EQ(nvnSyncWait(sync, 0), NVN_SYNC_WAIT_RESULT_ALREADY_SIGNALED);
+}
+
+TEST_F(Replay, FinalisedProgramsAreForgotten) {
+    Guest<NVNprogram> p;
+    ASSERT_TRUE(nvnProgramInitialize(p, nullptr));
+    nvnCommandBufferBindProgram(cmd_, p, NVN_SHADER_STAGE_ALL_GRAPHICS_BITS);
+    submit();
+    EXPECT_NE(state().programs[0], nullptr);
+    nvnProgramFinalize(p);
+    EXPECT_EQ(state().programs[0], nullptr);
+}
+
+// Keys are taken inside SetShaders, late ones when their code's pool exists (S-005).
+std::vector<uint8_t> control_section(Stage stage, uint32_t code_bytes) {
+    std::vector<uint8_t> c(0x880);
+    const auto put = [&](size_t at, uint32_t v) { std::memcpy(&c[at], &v, 4); };
+    put(0, 0x98761234);
+    put(4, 1);
+    put(0x20, 0x880);
+    put(0x700, code_bytes);
+    put(0x704, code_bytes);
+    put(0x714, static_cast<uint32_t>(stage));
+    return c;
+}
+
+TEST_F(Replay, KeysSurviveFreedControlSections) {
+    Guest<NVNprogram> p;
+    ASSERT_TRUE(nvnProgramInitialize(p, nullptr));
+    auto control = control_section(Stage::compute, 0x100);
+    for (int i = 0; i < 0x100; ++i)
+        pool_->memory()[0x22000 + i] = static_cast<uint8_t>(i);
+    const uint64_t key = program_key(control, {pool_->memory() + 0x22000, 0x100});
+    const NVNshaderData data{pool_->address() + 0x22000, control.data()};
+    ASSERT_TRUE(nvnProgramSetShaders(p, 1, &data));
+    std::fill(control.begin(), control.end(), 0xee);
+    EXPECT_EQ(Host::get().find_program(p->serial)->stages[5].key, key);
+    EXPECT_EQ(nvn::report_count(Report::missing_shader), 1u);
+    ASSERT_TRUE(nvnProgramSetShaders(p, 0, nullptr));
+    nvnProgramFinalize(p);
+}
+
+TEST_F(Replay, LateCodeIsHashedWhenItsPoolExists) {
+    Guest<NVNprogram> p;
+    ASSERT_TRUE(nvnProgramInitialize(p, nullptr));
+    auto control = control_section(Stage::compute, 0x100);
+    auto* memory = static_cast<uint8_t*>(std::aligned_alloc(65536, 65536));
+    std::memset(memory, 7, 65536);
+    const NVNshaderData data{reinterpret_cast<uint64_t>(memory), control.data()};
+    ASSERT_TRUE(nvnProgramSetShaders(p, 1, &data));
+    EXPECT_EQ(Host::get().find_program(p->serial)->stages[5].key, 0u);
+    const uint64_t key = program_key(control, {memory, 0x100});
+    std::fill(control.begin(), control.end(), 0xee);
+    Guest<NVNmemoryPoolBuilder> b;
+    nvnMemoryPoolBuilderSetDevice(b, nullptr);
+    nvnMemoryPoolBuilderSetDefaults(b);
+    nvnMemoryPoolBuilderSetStorage(b, memory, 65536);
+    Guest<NVNmemoryPool> late;
+    ASSERT_TRUE(nvnMemoryPoolInitialize(late, b));
+    EXPECT_EQ(Host::get().find_program(p->serial)->stages[5].key, key);
+    nvnMemoryPoolFinalize(late);
+    nvnProgramFinalize(p);
+    std::free(memory);
+}
+
+TEST_F(Replay, WildControlSectionsAreRefused) {
+    Guest<NVNprogram> p;
+    ASSERT_TRUE(nvnProgramInitialize(p, nullptr));
+    std::mt19937 random(2);
+    for (int round = 0; round < 300; ++round) {
+        auto control = control_section(Stage::compute, 0x100);
+        for (int k = 0; k < 8; ++k)
+            control[random() % (round % 2 ? control.size() : 0x30)] = static_cast<uint8_t>(random());
+        const NVNshaderData data[2] = {{pool_->address() + random() % 0x50000, control.data()},
+                                       {random(), reinterpret_cast<const void*>(uint64_t{random()})}};
+        nvnProgramSetShaders(p, 2, data);
+    }
+    nvnProgramSetShaders(p, -1, nullptr);
+    nvnProgramSetShaders(p, 5, nullptr);
+    nvnProgramFinalize(p);
+}
+
+// Any bytes as records.
+TEST_F(Replay, RandomRecordsAreRefusedNotFollowed) {
+    std::mt19937 random(4);
+    QueueState state;
+    std::vector<uint32_t> words(512);
+    for (int round = 0; round < 20000; ++round) {
+        size_t at = 0;
+        while (at < words.size()) {
+            const uint32_t n = 1 + random() % 48;
+            words[at] = (random() % (static_cast<uint32_t>(nvn::Op::count) + 1)) | n << 16;
+            for (uint32_t k = 1; k < n && at + k < words.size(); ++k)
+                words[at + k] = random() % 4 ? random() % 64 : random();
+            at += n;
+        }
+        interpreter_->run(state, reinterpret_cast<const uint8_t*>(words.data()), words.size() * 4);
+    }
+    EXPECT_GT(nvn::report_count(Report::bad_command), 0u);
+    for (int round = 0; round < 2000; ++round) {
+        for (uint32_t& w : words)
+            w = random();
+        interpreter_->run(state, reinterpret_cast<const uint8_t*>(words.data()), words.size() * 4);
+    }
+}
+
+TEST_F(Replay, TwoQueuesSubmitFromTwoThreads) {
+    Guest<NVNqueueBuilder> b;
+    nvnQueueBuilderSetDevice(b, nullptr);
+    nvnQueueBuilderSetDefaults(b);
+    Guest<NVNqueue> other;
+    ASSERT_TRUE(nvnQueueInitialize(other, b));
+    for (int i = 0; i < 50; ++i)
+        nvnCommandBufferSetViewport(cmd_, i, 0, 1, 1);
+    const NVNcommandHandle h = nvnCommandBufferEndRecording(cmd_);
+    const auto work = [&](NVNqueue* q) {
+        for (int i = 0; i < 200; ++i)
+            nvnQueueSubmitCommands(q, 1, &h);
+    };
+    std::thread a(work, queue_.get()), c(work, other.get());
+    a.join();
+    c.join();
+    EXPECT_EQ(interpreter_->counts().records, 400u * 50);
+    nvnQueueFinalize(other);
+    begin();
+}
+
+// Pipeline keys: what does not matter does not count (P-012).
+TEST(PipelineKey, NormalForm) {
+    RasterState s;
+    Targets t;
+    t.present = 1;
+    t.color_count = 1;
+    t.colors[0].texture.format = NVN_FORMAT_RGBA8;
+    const std::array<uint32_t, 8> ids{1, 2};
+    const auto key = [&] { return pipeline_key(s, t, NVN_DRAW_PRIMITIVE_TRIANGLES, ids, 1, false); };
+    const PipelineKey base = key();
+    s.blend[0] ^= 0xff00;         // blending is off
+    s.channel_mask &= 0x0000000f; // targets that are not there
+    s.attribs[3] = 0x1234;        // a location that the shader does not read
+    s.attrib_count = 4;
+    s.patch_size = 7;
+    EXPECT_EQ(key(), base);
+    EXPECT_EQ(hash(key()), hash(base));
+    s.channel_mask = 7;
+    EXPECT_FALSE(key() == base);
+    s.channel_mask = 0xf;
+    s.color |= 1;
+    EXPECT_FALSE(key() == base);
+}
+
+} // namespace
+} // namespace dmsh::replay
