@@ -68,10 +68,14 @@ void LiftContext::set_predicate(uint64_t p, Value* value) {
 
 void LiftContext::set_integer_flags(Value* result, Value* carry, Value* overflow) {
     Value* zero = llvm::ConstantInt::get(result->getType(), 0);
-    set_flag(kFlagZ, b.CreateICmpEQ(result, zero));
-    set_flag(kFlagS, b.CreateICmpSLT(result, zero));
-    set_flag(kFlagC, carry ? carry : i1(false));
-    set_flag(kFlagO, overflow ? overflow : i1(false));
+    if (flags_read_ & 1)
+        set_flag(kFlagZ, b.CreateICmpEQ(result, zero));
+    if (flags_read_ & 2)
+        set_flag(kFlagS, b.CreateICmpSLT(result, zero));
+    if (flags_read_ & 4)
+        set_flag(kFlagC, carry ? carry : i1(false));
+    if (flags_read_ & 8)
+        set_flag(kFlagO, overflow ? overflow : i1(false));
 }
 
 void LiftContext::set_float_flags(Value* result) {
@@ -189,8 +193,20 @@ Value* LiftContext::as_double(Value* v) {
 }
 
 Value* LiftContext::math(llvm::Intrinsic::ID id, llvm::ArrayRef<Value*> operands) {
-    llvm::Function* f = llvm::Intrinsic::getDeclaration(shader.module.get(), id, {operands[0]->getType()});
-    return b.CreateCall(f, operands);
+    return b.CreateCall(math_function(id, operands[0]->getType()), operands);
+}
+
+// LLVM's own look-up builds the mangled name each time; a shader uses a handful, so a list is fastest.
+llvm::Function* LiftContext::math_function(llvm::Intrinsic::ID id, llvm::Type* type, llvm::Type* second) {
+    for (const auto& [known, t, u, f] : math_)
+        if (known == id && t == type && u == second)
+            return f;
+    llvm::SmallVector<llvm::Type*, 2> types{type};
+    if (second)
+        types.push_back(second);
+    llvm::Function* f = llvm::Intrinsic::getDeclaration(shader.module.get(), id, types);
+    math_.emplace_back(id, type, second, f);
+    return f;
 }
 
 llvm::CallInst* LiftContext::call(Intrinsic id, llvm::ArrayRef<Value*> operands) {

@@ -5,6 +5,7 @@
 #include "compiler/lift/shader_module.h"
 #include "compiler/lift/ssa_builder.h"
 #include "compiler/lift/stage_facts.h"
+#include <tuple>
 
 namespace dmsh {
 
@@ -29,6 +30,8 @@ class LiftContext {
     void set_flag(Variable which, Value* value) { write(which, value); }
     // Z and S of an integer result, C and O as given (null: cleared).
     void set_integer_flags(Value* result, Value* carry = nullptr, Value* overflow = nullptr);
+    // Some instruction of the program reads the overflow flag.
+    bool overflow_wanted() const { return flags_read_ & 8; }
     // Z and S of a float result: both set for NaN; C and O cleared.
     void set_float_flags(Value* result);
     // The 5-bit test of the condition code as i1.
@@ -67,6 +70,8 @@ class LiftContext {
     Value* bool_to_int(Value* v, uint32_t if_true) { return b.CreateSelect(v, i32(if_true), i32(0)); }
     // llvm.* with one overloaded type, that of the first operand.
     Value* math(llvm::Intrinsic::ID id, llvm::ArrayRef<Value*> operands);
+    // The declaration of llvm.* for the given overloaded types (a second one only for conversions).
+    llvm::Function* math_function(llvm::Intrinsic::ID id, llvm::Type* type, llvm::Type* second = nullptr);
     // dmsh.*; calls that are not pure carry `!dmsh.pc`, the instruction's address.
     llvm::CallInst* call(Intrinsic id, llvm::ArrayRef<Value*> operands);
 
@@ -93,6 +98,8 @@ class LiftContext {
     llvm::MDNode* pc_node_ = nullptr;
     uint32_t pc_of_node_ = ~0u;
     unsigned pc_kind_ = 0;
+    uint8_t flags_read_ = 0xf; // bit 0 Z, 1 S, 2 C, 3 O: some instruction of the program reads it
+    std::vector<std::tuple<llvm::Intrinsic::ID, llvm::Type*, llvm::Type*, llvm::Function*>> math_;
     std::optional<Error> error_;
     std::array<llvm::Function*, static_cast<size_t>(Intrinsic::count)> functions_{};
 };

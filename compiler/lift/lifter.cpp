@@ -15,6 +15,7 @@ class Lifter {
 
     Result<void> run() {
         make_blocks();
+        find_flags_read();
         for (size_t i = 0; i < graph_.order.size(); ++i) {
             const uint32_t id = graph_.order[i];
             next_ = i + 1 < graph_.order.size() ? ssa_.basic_block(heads_[graph_.order[i + 1]]) : nullptr;
@@ -31,6 +32,34 @@ class Lifter {
     void enter(SsaBuilder::Block block) {
         c_.block_ = block;
         c_.b.SetInsertPoint(ssa_.basic_block(block));
+    }
+
+    // Most programs use the carry alone; then the other flags need no instructions.
+    void find_flags_read() {
+        constexpr uint8_t kCarry = 4, kAll = 15;
+        uint8_t read = 0;
+        for (uint32_t id : graph_.order) {
+            const FlowBlock& b = graph_.blocks[id];
+            if (b.condition.condition_code != 15)
+                read = kAll;
+            for (uint32_t p = b.first; p < b.last && read != kAll; ++p)
+                switch (const isa::Instruction& inst = *code_.at(p); inst.op()) {
+                case isa::Op::CSET:
+                case isa::Op::CSETP:
+                case isa::Op::P2R: read = kAll; break;
+                case isa::Op::ISET:
+                case isa::Op::ISETP:
+                case isa::Op::IMNMX:
+                    if (inst.flag(isa::F::x) || inst.get(isa::F::minmax_x))
+                        read = kAll;
+                    break;
+                default:
+                    if (inst.flag(isa::F::x))
+                        read |= kCarry;
+                    break;
+                }
+        }
+        c_.flags_read_ = read;
     }
 
     llvm::BasicBlock* new_basic_block(llvm::BasicBlock* before) {
@@ -284,6 +313,14 @@ Result<ShaderModule> lift(const ShaderInput& input) {
     if (auto r = Lifter(shader, facts, code, *graph).run(); !r)
         return r.error();
     return shader;
+}
+
+Result<std::string> control_flow_text(const ShaderInput& input) {
+    GuestCode code(input.arch, input.code);
+    auto graph = recover_control_flow(code, input.constants, input.abi ? input.abi->constants_bank : 1);
+    if (!graph)
+        return graph.error();
+    return graph->text(code);
 }
 
 } // namespace dmsh

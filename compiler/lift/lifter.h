@@ -8,4 +8,7 @@ namespace dmsh {
 // no bindings yet. Errors name the instruction: "sm53 instruction XMAD at 0x1a8 (5b00...) is not implemented" (T-002).
 Result<ShaderModule> lift(const ShaderInput& input);
 
+// The recovered control flow as text, one line per block (dmshc shader --emit cfg).
+Result<std::string> control_flow_text(const ShaderInput& input);
+
 } // namespace dmsh

@@ -34,6 +34,50 @@ bool is_reciprocal_w(Value* v, Value* w) {
     return true;
 }
 
+// Undoes what dmsh.attr.interp has done already (a itself, where the hardware gives a / w), multiplies as the mode says, and writes.
+void write_interpolated(LiftContext& c, Value* value, bool perspective, Value* where, Value* shift) {
+    Value* factor = c.get(F::ipa_mode) == kIpaMultiply ? c.reg_float(c.get(F::src_b)) : nullptr;
+    if (perspective) {
+        Value* w = c.call(Intrinsic::attr_interp, {c.i32(kFragCoordW), where, shift});
+        if (factor && is_reciprocal_w(factor, w)) {
+            llvm::cast<llvm::Instruction>(w)->eraseFromParent();
+            factor = nullptr;
+        } else {
+            value = c.b.CreateFMul(value, w);
+        }
+    }
+    if (factor)
+        value = c.b.CreateFMul(value, factor);
+    if (c.flag(F::sat))
+        value = saturate(c, value);
+    c.set_reg(c.get(F::dst), value);
+}
+
+// a[register + offset]: one element of an array of inputs. AL2P has put the array's address into the register, so the value is a sum with
+// a constant; the array ends where the header lists no input or one that is interpolated otherwise.
+void ipa_indexed(LiftContext& c) {
+    constexpr uint32_t kFirstGeneric = 0x80, kPastGenerics = 0x280;
+    auto offset = static_cast<uint32_t>(c.get(F::attr_offset));
+    Value* index = c.src_a();
+    if (auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(index); sum && sum->getOpcode() == llvm::Instruction::Add)
+        if (auto* base = llvm::dyn_cast<llvm::ConstantInt>(sum->getOperand(1))) {
+            offset += static_cast<uint32_t>(base->getZExtValue());
+            index = sum->getOperand(0);
+        }
+    if (offset < kFirstGeneric || offset >= kPastGenerics || !c.facts().reads(offset))
+        return c.refuse("with an indexed attribute that is no generic input is not implemented");
+    const uint64_t location = c.get(F::ipa_sample);
+    Value* where = c.i32(static_cast<uint32_t>(location));
+    Value* shift = location == kIpaOffset ? c.reg(c.get(F::src_c)) : c.i32(0);
+    Value* value = nullptr;
+    const Interpolation how = c.facts().interpolation[offset / 4];
+    for (uint32_t a = offset; a < kPastGenerics && c.facts().reads(a) && c.facts().interpolation[a / 4] == how; a += 16) {
+        Value* one = c.call(Intrinsic::attr_interp, {c.i32(a), where, shift});
+        value = value ? c.b.CreateSelect(c.b.CreateICmpEQ(index, c.i32(a - offset)), one, value) : one;
+    }
+    write_interpolated(c, value, how == Interpolation::perspective, where, shift);
+}
+
 } // namespace
 
 void ald(LiftContext& c) {
@@ -77,8 +121,8 @@ void al2p(LiftContext& c) {
 // The hardware interpolates a / w where the header asks for perspective; the code multiplies by w, its reciprocal of a[0x7c].
 // dmsh.attr.interp is a itself.
 void ipa(LiftContext& c) {
-    if (c.flag(F::ipa_indexed))
-        return c.refuse("with an indexed attribute is not implemented");
+    if (c.flag(F::ipa_indexed) && c.get(F::src_a) != isa::kRz)
+        return ipa_indexed(c);
     if (c.get(F::src_pred) != isa::kPt || c.flag(F::src_pred_neg))
         return c.refuse("with a predicate operand is not implemented");
     const auto offset = static_cast<uint32_t>(c.get(F::attr_offset));
@@ -87,22 +131,7 @@ void ipa(LiftContext& c) {
     Value* shift = location == kIpaOffset ? c.reg(c.get(F::src_c)) : c.i32(0);
     Value* value = c.call(Intrinsic::attr_interp, {c.i32(offset), where, shift});
     const bool perspective = offset != kFragCoordW && c.facts().interpolation[offset / 4 % 256] == Interpolation::perspective;
-    const bool multiply = c.get(F::ipa_mode) == kIpaMultiply;
-    Value* factor = multiply ? c.reg_float(c.get(F::src_b)) : nullptr;
-    if (perspective) {
-        Value* w = c.call(Intrinsic::attr_interp, {c.i32(kFragCoordW), where, shift});
-        if (factor && is_reciprocal_w(factor, w)) {
-            llvm::cast<llvm::Instruction>(w)->eraseFromParent();
-            factor = nullptr;
-        } else {
-            value = c.b.CreateFMul(value, w);
-        }
-    }
-    if (factor)
-        value = c.b.CreateFMul(value, factor);
-    if (c.flag(F::sat))
-        value = saturate(c, value);
-    c.set_reg(c.get(F::dst), value);
+    write_interpolated(c, value, perspective, where, shift);
 }
 
 // The vertex index passes through (T-033): the emitters address vertices by index.

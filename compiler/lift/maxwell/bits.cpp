@@ -314,7 +314,7 @@ void flo(LiftContext& c) {
         x = c.b.CreateNot(x);
     if (c.flag(F::is_signed))
         x = c.b.CreateXor(x, c.b.CreateAShr(x, 31));
-    Value* zeros = c.b.CreateCall(llvm::Intrinsic::getDeclaration(c.shader.module.get(), llvm::Intrinsic::ctlz, {x->getType()}), {x, c.i1(false)});
+    Value* zeros = c.b.CreateCall(c.math_function(llvm::Intrinsic::ctlz, x->getType()), {x, c.i1(false)});
     Value* found = c.flag(F::sh) ? zeros : c.b.CreateSub(c.i32(31), zeros);
     write_shifted(c, c.b.CreateSelect(c.b.CreateICmpEQ(x, c.i32(0)), c.i32(0xffffffff), found));
 }

@@ -66,7 +66,7 @@ Value* integer_source(LiftContext& c, uint64_t format, bool is_signed) {
 }
 
 Value* absolute(LiftContext& c, Value* v) {
-    return c.b.CreateCall(llvm::Intrinsic::getDeclaration(c.shader.module.get(), llvm::Intrinsic::abs, {v->getType()}), {v, c.i1(false)});
+    return c.b.CreateCall(c.math_function(llvm::Intrinsic::abs, v->getType()), {v, c.i1(false)});
 }
 
 } // namespace
@@ -127,7 +127,7 @@ void f2i(LiftContext& c) {
     llvm::Type* type = c.b.getIntNTy(8u << to);
     const auto id = is_signed ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
     Value* source = v;
-    v = c.b.CreateCall(llvm::Intrinsic::getDeclaration(c.shader.module.get(), id, {type, v->getType()}), {v});
+    v = c.b.CreateCall(c.math_function(id, type, v->getType()), {v});
     if (to == k64 || source->getType()->isDoubleTy()) {
         Value* top = llvm::ConstantInt::get(type, uint64_t{1} << ((8u << to) - 1));
         v = c.b.CreateSelect(c.b.CreateFCmpUNO(source, source), top, v);

@@ -14,6 +14,8 @@ struct Sum {
 };
 
 Value* signed_overflow(LiftContext& c, Value* x, Value* y, Value* sum) {
+    if (!c.overflow_wanted())
+        return nullptr;
     Value* changed = c.b.CreateAnd(c.b.CreateXor(sum, x), c.b.CreateXor(sum, y));
     return c.b.CreateICmpSLT(changed, c.i32(0));
 }

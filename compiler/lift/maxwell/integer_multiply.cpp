@@ -22,8 +22,12 @@ void write_added(LiftContext& c, Value* x, Value* y, bool extended) {
     Value* carry = c.b.CreateICmpULT(t, x);
     if (extended)
         carry = c.b.CreateOr(carry, c.b.CreateICmpULT(result, t));
-    Value* changed = c.b.CreateAnd(c.b.CreateXor(result, x), c.b.CreateXor(result, y));
-    c.set_integer_flags(result, carry, c.b.CreateICmpSLT(changed, c.i32(0)));
+    Value* overflow = nullptr;
+    if (c.overflow_wanted()) {
+        Value* changed = c.b.CreateAnd(c.b.CreateXor(result, x), c.b.CreateXor(result, y));
+        overflow = c.b.CreateICmpSLT(changed, c.i32(0));
+    }
+    c.set_integer_flags(result, carry, overflow);
     if (lower_zero)
         c.set_flag(kFlagZ, c.b.CreateAnd(lower_zero, c.b.CreateICmpEQ(result, c.i32(0))));
 }
