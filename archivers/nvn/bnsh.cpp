@@ -31,6 +31,8 @@ class BnshReader {
             const uint64_t binary = b.u64(table + i * kVariation + 0x10);
             if (!binary || !programs_.insert(binary).second)
                 continue;
+            if (programs_.size() > b.size() / kProgram)
+                return bad("more programs than the file can hold");
             if (!b.has(binary, kProgram))
                 return bad("variation " + std::to_string(i) + ": its program leaves the file");
             if (const auto ok = program(i, binary); !ok)

@@ -1,9 +1,13 @@
 // Runs readers on a file and its members, depth first.
 #include "archivers/scan/file_scan.h"
 #include "archivers/scan/readers.h"
+#include <tuple>
 
 namespace dmsh {
 namespace {
+
+constexpr uint64_t kMemberCost = 16; // stored bytes that even an empty member stands for
+constexpr uint64_t kErrorLines = 64; // of one file; the rest is counted
 
 class FileScan : public Output {
   public:
@@ -12,12 +16,14 @@ class FileScan : public Output {
 
     FileFindings run(const Blob& blob) {
         read(blob, reader_for(blob.bytes));
+        if (more_errors_)
+            f_.errors.push_back({"and " + std::to_string(more_errors_) + " more errors", origin_});
         return std::move(f_);
     }
 
     Result<void> member(std::string_view name, uint64_t stored, const Blob& bytes,
                         const Reader* as) override {
-        if (const auto ok = budget_.charge_stored(stored); !ok)
+        if (const auto ok = budget_.charge_stored(stored + kMemberCost); !ok)
             return ok;
         if (depth_ == kMaxNesting) {
             fail(name, {"archives nest more than 16 deep"});
@@ -37,16 +43,25 @@ class FileScan : public Output {
     }
 
     Result<void> shader(FoundShader s) override {
-        FoundRecord r;
-        r.key = program_key(s.control.bytes, s.code.bytes, store_.skip());
-        r.stage = s.stage;
-        r.arch = s.arch;
-        r.bytes = store_.put(r.key, s.control, s.code);
-        r.origin = s.label.empty() ? origin_ : origin_ + " (" + s.label + ")";
-        r.format = format_;
-        r.offset = s.offset;
-        r.program = s.program;
-        f_.records.push_back(std::move(r));
+        // Containers name one shader many times: it is hashed and kept once.
+        const auto [it, first] =
+            seen_.try_emplace({s.control.bytes.data(), s.code.bytes.data(), s.code.size()},
+                              static_cast<uint32_t>(f_.records.size()));
+        if (first) {
+            FoundRecord r;
+            r.key = program_key(s.control.bytes, s.code.bytes, store_.skip());
+            r.stage = s.stage;
+            r.arch = s.arch;
+            r.bytes = store_.put(r.key, s.control, s.code);
+            r.origin = s.label.empty() ? origin_ : origin_ + " (" + s.label + ")";
+            r.format = format_;
+            r.offset = s.offset;
+            f_.records.push_back(std::move(r));
+        } else {
+            ++f_.records[it->second].copies;
+        }
+        if (s.program)
+            f_.links.push_back({s.program, it->second});
         return {};
     }
 
@@ -55,7 +70,10 @@ class FileScan : public Output {
     void fail(std::string_view name, Error e) override {
         e.origin = name.empty() ? origin_ : origin_ + "/" + printable(name);
         e.message += " (its shaders are left out)";
-        f_.errors.push_back(std::move(e));
+        if (f_.errors.size() < kErrorLines)
+            f_.errors.push_back(std::move(e));
+        else
+            ++more_errors_;
     }
 
     void note(std::string text) override { f_.notes.push_back(origin_ + ": " + std::move(text)); }
@@ -64,13 +82,16 @@ class FileScan : public Output {
 
   private:
     void read(const Blob& blob, const Reader& reader) {
-        const size_t mark = f_.records.size();
+        const size_t records = f_.records.size(), links = f_.links.size();
+        seen_.clear();
         ++f_.containers[reader.format];
         format_ = reader.format;
         if (const auto ok = reader.read(blob, *this); !ok) {
-            f_.records.erase(f_.records.begin() + static_cast<ptrdiff_t>(mark), f_.records.end());
+            f_.records.erase(f_.records.begin() + static_cast<ptrdiff_t>(records), f_.records.end());
+            f_.links.resize(links);
             fail("", ok.error());
         }
+        seen_.clear(); // the blob may go, and others may take its place
     }
 
     // Names come from files and go to terminals: one line, no control characters, not endless.
@@ -88,6 +109,9 @@ class FileScan : public Output {
     WorkBudget budget_;
     ShaderStore& store_;
     uint32_t programs_ = 0;
+    uint64_t more_errors_ = 0;
+    // Records of the container being read, by where control section and code lie.
+    std::map<std::tuple<const uint8_t*, const uint8_t*, uint64_t>, uint32_t> seen_;
     FileFindings f_;
 };
 

@@ -14,11 +14,18 @@ struct FoundRecord {
     std::string origin;
     std::string_view format;
     uint64_t offset = 0;
-    uint32_t program = 0; // within this file; 0 = none
+    uint64_t copies = 0; // the same bytes given again by the same container
+};
+
+// A stage of a program. Programs are numbered within the file.
+struct FoundLink {
+    uint32_t program = 0;
+    uint32_t record = 0; // index
 };
 
 struct FileFindings {
     std::vector<FoundRecord> records;
+    std::vector<FoundLink> links;
     std::vector<Error> errors; // ready to print
     std::vector<std::string> notes;
     std::map<std::string_view, uint64_t> containers; // by format

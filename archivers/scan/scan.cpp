@@ -3,6 +3,7 @@
 #include "archivers/scan/file_scan.h"
 #include "archivers/scan/source_tree.h"
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <condition_variable>
 #include <set>
@@ -17,35 +18,36 @@ class Merger {
     explicit Merger(ScanResult& result) : result_(result) {}
 
     void add(FileFindings&& f) {
+        // Links first: they name records of this file.
         std::map<uint32_t, ShaderProgram> programs;
+        for (const FoundLink& link : f.links) {
+            const FoundRecord& r = f.records[link.record];
+            ShaderProgram& p = programs[link.program];
+            p.keys[static_cast<size_t>(r.stage)] = r.key;
+            p.stages |= static_cast<uint8_t>(1u << static_cast<unsigned>(r.stage));
+            if (p.origin.empty())
+                p.origin = r.origin;
+        }
+        for (auto& [number, program] : programs)
+            if (!std::has_single_bit(program.stages) && linked_.insert({program.stages, program.keys}).second)
+                result_.programs.push_back(std::move(program));
         for (FoundRecord& r : f.records) {
-            ++result_.found;
-            ++result_.formats[std::string(r.format)].shaders;
-            if (r.program) {
-                ShaderProgram& p = programs[r.program];
-                p.keys[static_cast<size_t>(r.stage)] = r.key;
-                p.stages |= static_cast<uint8_t>(1u << static_cast<unsigned>(r.stage));
-                if (p.origin.empty())
-                    p.origin = r.origin;
-            }
+            result_.found += 1 + r.copies;
+            result_.formats[std::string(r.format)].shaders += 1 + r.copies;
             const auto [it, first] = seen_.try_emplace(r.key, result_.records.size());
             if (first) {
                 first_bytes_.push_back(r.bytes);
                 result_.records.push_back({r.key, r.stage, r.arch, r.bytes->control, r.bytes->code,
-                                           std::move(r.origin), std::string(r.format), r.offset, 0});
+                                           std::move(r.origin), std::string(r.format), r.offset, r.copies});
                 continue;
             }
             ShaderRecord& record = result_.records[it->second];
-            ++record.copies;
+            record.copies += 1 + r.copies;
             if (first_bytes_[it->second] != r.bytes || record.stage != r.stage)
                 result_.errors.push_back(
                     {"another shader of this key is in " + record.origin + " (this one is left out)",
                      r.origin, r.offset, key_text(r.key)});
         }
-        for (auto& [number, program] : programs)
-            if (std::has_single_bit(program.stages) == false &&
-                linked_.insert({program.stages, program.keys}).second)
-                result_.programs.push_back(std::move(program));
         for (Error& e : f.errors)
             result_.errors.push_back(std::move(e));
         for (std::string& n : f.notes)

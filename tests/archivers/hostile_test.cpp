@@ -219,6 +219,43 @@ TEST(Hostile, ManyControlSectionsCostLinearWork) {
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
+// A megabyte of code that thousands of variations, each with a program of its own, name as their shader.
+TEST(Hostile, OneShaderNamedManyTimesIsHashedOnce) {
+    writers::Wrapping how;
+    const Data small = tiny(Stage::vertex).code;
+    Buffer program;
+    program.append(Bytes(small).clamp(0x30, 0x70));
+    program.reserve_to(4 << 20);
+    const Pair big = writers::wrap(program.bytes, {}, how);
+    const std::vector<std::vector<Pair>> first = {{big, tiny(Stage::fragment)}};
+    const Data one = writers::bnsh(first, 20000);
+    // Each variation gets its own copy of the program record, byte by byte apart from the next.
+    Buffer b;
+    b.append(one);
+    const uint64_t record = Bytes(one).u64(0xc0 + 0x10);
+    for (uint64_t v = 0; v < 20000; ++v) {
+        b.u64(0xc0 + 0x40 * v + 0x10, b.size());
+        b.append(Bytes(one).clamp(record, 0x80));
+    }
+    b.u32(0x1c, b.size());
+    const auto start = std::chrono::steady_clock::now();
+    const ScanResult r = survive(b.bytes);
+    EXPECT_EQ(r.records.size(), 2u);
+    EXPECT_EQ(r.programs.size(), 1u);
+    EXPECT_GT(r.found, 40000u);
+    EXPECT_LT(std::chrono::steady_clock::now() - start,
+              std::chrono::seconds(10)); // 80 GB if hashed each time
+}
+
+TEST(Hostile, ErrorLinesOfOneFileAreLimited) {
+    std::vector<Member> members;
+    for (int i = 0; i < 500; ++i)
+        members.push_back({"m" + std::to_string(i), Data{'S', 'A', 'R', 'C'}});
+    const ScanResult r = survive(writers::sarc(members));
+    EXPECT_EQ(r.errors.size(), 65u);
+    EXPECT_NE(r.errors.back().text().find("436 more"), std::string::npos);
+}
+
 TEST(Hostile, BombsCostTheirBudget) {
     const Data zeros(32 << 20);
     Data d = writers::zstd(zeros, 3);
