@@ -43,10 +43,53 @@ class RowIndex {
         return index == 0 ? 0 : extract(row.fields[index - 1], lo, hi);
     }
 
+    static bool ampere_combination_has_meaning(const Row& row, uint64_t lo, uint64_t hi) {
+        auto get = [&](F field) { return value(row, field, lo, hi); };
+        uint64_t opcode = lo & 0x1ff;
+        bool cube_or_3d = get(F::tex_dim) >= 4;
+        switch (row.op) {
+        case Op::F2F: { // 0x104 converts to and from F32, 0x110 to and from F64
+            uint64_t to = get(F::f2f_d), from = get(F::fmt_float_s);
+            if (opcode == 0x104)
+                return from == 1 ? to == 2 : to == 1 || to == 4;
+            return from == 3 ? to == 1 || to == 2 : to == 3;
+        }
+        case Op::F2I:
+            return opcode == 0x111 ? get(F::fmt_int_d) == 3 || get(F::fmt_float_s) == 3
+                                   : get(F::fmt_int_d) != 3;
+        case Op::I2F:
+            if (get(F::fmt_float_d) == 0)
+                return false;
+            return opcode == 0x112 ? get(F::fmt_float_d) == 3 || get(F::fmt_int_s) == 3
+                                   : get(F::fmt_float_d) != 3;
+        case Op::HFMA2:
+        case Op::HMNMX2: return get(F::bf16) == 0 || get(F::h2_f32) == 0;
+        case Op::BAR: return get(F::bar_defer) == 0 || (get(F::bar_mode) & 1) == 0;
+        case Op::ALD:
+        case Op::AST: // a register is an address only in patch space or as a physical one
+            return !row.has(F::attr_offset) || get(F::patch) != 0 || !row.has(F::src_a) ||
+                   get(F::src_a) == kRz;
+        case Op::LD:
+        case Op::LDG:
+        case Op::ST:
+        case Op::STG:
+        case Op::ATOM:
+        case Op::ATOMG:
+        case Op::RED: // with a descriptor the address is 64 bit
+            return get(F::mem_desc) == 0 || get(F::mem_wide) != 0;
+        case Op::TEX:
+        case Op::TMML: return get(F::tex_dim) != 5;
+        case Op::TLD: return get(F::tex_dim) < 5;
+        case Op::TLD4: return get(F::tex_dim) == 2 || get(F::tex_dim) == 3 || get(F::tex_dim) >= 6;
+        case Op::TXD: return !cube_or_3d;
+        default: return true;
+        }
+    }
+
     // Values that have a meaning each but not together.
     static bool combination_has_meaning(const Row& row, uint64_t lo, uint64_t hi) {
         if (row.arch != Arch::sm_53)
-            return true;
+            return ampere_combination_has_meaning(row, lo, hi);
         switch (row.op) {
         case Op::F2I: return value(row, F::fmt_int_d, lo, hi) != 0; // no 8-bit results
         case Op::I2I:
@@ -168,6 +211,8 @@ uint32_t Instruction::next_pc() const {
 int64_t Instruction::target() const {
     if (has(F::address))
         return int64_t(get(F::address));
+    if (get(F::call_abs) != 0 || get(F::ret_abs) != 0)
+        return get_signed(F::offset);
     return int64_t(pc) + instruction_bytes(row->arch) + get_signed(F::offset);
 }
 

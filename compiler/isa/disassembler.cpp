@@ -23,7 +23,7 @@ std::string register_name(uint64_t number) {
     return number == kRz ? "RZ" : "R" + std::to_string(number);
 }
 
-[[maybe_unused]] std::string uniform_register_name(uint64_t number) {
+std::string uniform_register_name(uint64_t number) {
     return number == kUrz ? "URZ" : "UR" + std::to_string(number);
 }
 
@@ -71,15 +71,15 @@ std::string float16_text(uint32_t bits) {
 enum class Literal { integer, f32, f64, half2 };
 
 struct Operand {
-    F reg, neg, abs, inv, hsel, h1, half, byte, video_sel;
+    F reg, neg, abs, inv, hsel, h1, half, byte, video_sel, hsel86;
 };
 
-constexpr Operand kA{F::src_a, F::neg_a,  F::abs_a,  F::inv_a,      F::hsel_a,
-                     F::h1_a,  F::half_a, F::byte_a, F::video_sel_a};
-constexpr Operand kB{F::src_b, F::neg_b,  F::abs_b,  F::inv_b,      F::hsel_b,
-                     F::h1_b,  F::half_b, F::byte_b, F::video_sel_b};
-constexpr Operand kC{F::src_c,  F::neg_c,  F::abs_c,  F::inv_c, F::hsel_c,
-                     F::kCount, F::half_c, F::kCount, F::kCount};
+constexpr Operand kA{F::src_a, F::neg_a,  F::abs_a,  F::inv_a,       F::hsel_a,
+                     F::h1_a,  F::half_a, F::byte_a, F::video_sel_a, F::kCount};
+constexpr Operand kB{F::src_b, F::neg_b,  F::abs_b,  F::inv_b,       F::hsel_b,
+                     F::h1_b,  F::half_b, F::byte_b, F::video_sel_b, F::hsel86_b};
+constexpr Operand kC{F::src_c, F::neg_c,  F::abs_c,  F::inv_c,  F::hsel_c,
+                     F::h1_c,  F::half_c, F::kCount, F::kCount, F::kCount};
 
 class Printer {
   public:
@@ -88,7 +88,7 @@ class Printer {
     std::string print() {
         std::string text;
         if (i_.get(F::pred) != kPt || i_.flag(F::pred_neg))
-            text = std::string(i_.flag(F::pred_neg) ? "@!" : "@") + predicate_name(i_.get(F::pred)) + " ";
+            text = std::string(i_.flag(F::pred_neg) ? "@!" : "@") + predicate(F::pred) + " ";
         text += i_.mnemonic();
         text += modifiers();
         std::string list = operands();
@@ -98,10 +98,30 @@ class Printer {
         text += list;
         while (text.ends_with(' '))
             text.pop_back();
+        if (i_.get(F::pm) != 0)
+            text += " ?PM" + std::to_string(i_.get(F::pm));
         return text;
     }
 
   private:
+    // Registers with a number of 6 bits are uniform.
+    std::string reg(F field) const {
+        uint8_t index = i_.row->index[size_t(field)];
+        bool uniform = index != 0 && i_.row->fields[index - 1].bits == 6;
+        return uniform ? uniform_register_name(i_.get(field)) : register_name(i_.get(field));
+    }
+
+    bool is_zero_register(F field) const {
+        uint8_t index = i_.row->index[size_t(field)];
+        bool uniform = index != 0 && i_.row->fields[index - 1].bits == 6;
+        return i_.get(field) == (uniform ? kUrz : kRz);
+    }
+
+    std::string predicate(F field) const {
+        bool uniform = i_.flag(F::uniform_op) || field == F::src_upred || field == F::dst_upred;
+        return (uniform ? "U" : "") + predicate_name(i_.get(field));
+    }
+
     static std::string_view next_item(std::string_view& list, std::string_view separator) {
         size_t end = list.find(separator);
         std::string_view item = list.substr(0, end);
@@ -209,11 +229,80 @@ class Printer {
             bool physical = i_.get(F::src_a) != kRz && i_.get(F::attr_offset) == 0 && !i_.flag(F::patch);
             return physical ? "PHYS" : "";
         }
+        if (name == "imad_kind")
+            return imad_kind();
+        if (name == "h2_type")
+            return i_.flag(F::bf16) ? "BF16_V2" : std::string(i_.text(F::h2_f32));
+        if (name == "f2f") {
+            static constexpr std::string_view kFormats[] = {"?", "F16", "F32", "F64"};
+            std::string text =
+                std::string(i_.text(F::f2f_d)) + "." + std::string(kFormats[i_.get(F::fmt_float_s) & 3]);
+            add(text, i_.text(F::rnd));
+            return text;
+        }
+        if (name == "f2i") { // S32 and F32 go unsaid
+            std::string text;
+            if (!i_.flag(F::signed_d) || i_.get(F::fmt_int_d) != 2)
+                add(text, (i_.flag(F::signed_d) ? "S" : "U") + std::string(i_.text(F::fmt_int_d)));
+            if (i_.get(F::fmt_float_s) != 2)
+                add(text, i_.get(F::fmt_float_s) == 1 ? "F16" : "F64");
+            return text.empty() ? text : text.substr(1);
+        }
+        if (name == "i2f") { // F32 and S32 go unsaid
+            static constexpr std::string_view kWidths[] = {"8", "16", "32", "64"};
+            std::string text;
+            if (i_.get(F::fmt_float_d) != 2)
+                add(text, i_.get(F::fmt_float_d) == 1 ? "F16" : "F64");
+            if (!i_.flag(F::signed_s) || i_.get(F::fmt_int_s) != 2)
+                add(text,
+                    (i_.flag(F::signed_s) ? "S" : "U") + std::string(kWidths[i_.get(F::fmt_int_s) & 3]));
+            return text.empty() ? text : text.substr(1);
+        }
+        if (name == "frnd")
+            return i_.get(F::fmt_float_s) == 2 ? "" : i_.get(F::fmt_float_s) == 1 ? "F16" : "F64";
+        if (name == "i2fp")
+            return i_.flag(F::signed_s) ? "S32" : "U32";
+        if (name == "f2fp_pack")
+            return i_.flag(F::f2fp_merge) ? "MERGE_C" : "PACK_AB";
+        if (name == "hmma") {
+            std::string text = i_.has(F::sparse) ? "SP." + std::string(i_.text(F::hmma_sp_shape))
+                                                 : std::string(i_.text(F::hmma_shape));
+            text += "." + std::string(i_.text(F::hmma_f32));
+            add(text, i_.text(F::hmma_type));
+            return text;
+        }
+        if (name == "idp")
+            return idp();
         if (name == "video_ab")
             return video_formats();
         if (name == "vabs4")
             return vabsdiff4();
         return {};
+    }
+
+    // Names of the multiply-add that moves, shifts or adds.
+    std::string imad_kind() const {
+        if (i_.form() == Form::imm) {
+            uint32_t factor = i_.imm32();
+            bool power = (factor & (factor - 1)) == 0;
+            if (i_.get(F::src_a) == kRz)
+                return "MOV";
+            if (factor <= 1)
+                return factor == 0 ? "MOV" : "IADD";
+            // By 2^16 it is also a 16-bit pack, which keeps its own name.
+            return power && factor != 0x10000 && i_.get(F::src_c) == kRz ? "SHL" : "";
+        }
+        if (i_.form() == Form::ureg || i_.form() == Form::reg_ureg)
+            return "";
+        bool zero = i_.get(F::src_a) == kRz || (i_.has(F::src_b) && i_.get(F::src_b) == kRz);
+        return zero ? "MOV" : "";
+    }
+
+    std::string idp() const {
+        std::string text = i_.flag(F::idp_2a) ? (i_.flag(F::idp_hi) ? "2A.HI" : "2A.LO") : "4A";
+        text += i_.flag(F::idp_a_signed) ? ".S" : ".U";
+        text += i_.flag(F::idp_2a) ? "16" : "8";
+        return text + (i_.flag(F::idp_b_signed) ? ".S8" : ".U8");
     }
 
     static std::string video_format(uint64_t part, bool is_signed) {
@@ -263,12 +352,22 @@ class Printer {
     bool neutral(std::string_view item) const {
         if (item == "p")
             return i_.get(F::dst_pred) == kPt;
+        if (item == "sup")
+            return i_.get(F::src_upred) == kPt && !i_.flag(F::src_upred_neg);
+        if (item == "q")
+            return i_.get(F::dst_pred2) == kPt;
+        if (item == "dup")
+            return i_.get(F::dst_upred) == kPt;
+        if (item == "mask")
+            return i_.form() == Form::imm && i_.imm32() == 0xff;
+        if (item == "tex_mask86")
+            return i_.get(F::tex_mask) == 15;
         if (item == "sp")
             return i_.get(F::src_pred) == kPt && !i_.flag(F::src_pred_neg);
         if (item == "d")
-            return i_.get(F::dst) == kRz;
+            return is_zero_register(F::dst);
         if (item == "a")
-            return i_.get(F::src_a) == kRz;
+            return is_zero_register(F::src_a);
         if (item == "b")
             return i_.get(F::src_b) == kRz;
         if (item == "c")
@@ -284,13 +383,13 @@ class Printer {
 
     std::string operand(std::string_view item) {
         if (item == "d")
-            return register_name(i_.get(F::dst)) + (i_.flag(F::cc) ? ".CC" : "");
+            return reg(F::dst) + (i_.flag(F::cc) ? ".CC" : "");
         if (item == "dst2")
-            return register_name(i_.get(F::dst2));
+            return reg(F::dst2);
         if (item == "a")
             return source(kA);
         if (item == "a_plain")
-            return register_name(i_.get(F::src_a));
+            return reg(F::src_a);
         if (item == "b")
             return second(Literal::integer);
         if (item == "bf")
@@ -298,21 +397,34 @@ class Printer {
         if (item == "bd")
             return second(Literal::f64);
         if (item == "bh")
-            return second(Literal::half2);
+            return second(Literal::half2, half_gap());
         if (item == "b_")
             return second(Literal::integer, " ");
         if (item == "bf2f")
             return conversion_source();
         if (item == "c")
-            return i_.form() == Form::reg_cbuf ? source(kC, constant()) : source(kC);
+            return third(Literal::integer);
+        if (item == "cf")
+            return third(Literal::f32);
+        if (item == "cd")
+            return third(Literal::f64);
+        if (item == "ch")
+            return third(Literal::half2, half_gap());
+        if (item == "b_h")
+            return i_.form() == Form::imm ? float16_text(i_.imm32() & 0xffff) : second(Literal::f32, " ");
+        if (item == "bmufu")
+            return second(i_.get(F::mufu86_op) == 6 || i_.get(F::mufu86_op) == 7 ? Literal::f64
+                                                                                 : Literal::f32);
+        if (item == "bcvt")
+            return ampere_conversion_source();
         if (item == "cas_b")
             return (i_.get(F::cas_rz) & 2) ? "RZ" : register_name(i_.get(F::src_b));
         if (item == "cas")
             return swap_register();
         if (item == "p")
-            return predicate_name(i_.get(F::dst_pred));
+            return predicate(F::dst_pred);
         if (item == "q")
-            return predicate_name(i_.get(F::dst_pred2));
+            return predicate(F::dst_pred2);
         if (item == "sp")
             return source_predicate(F::src_pred, F::src_pred_neg);
         if (item == "sp2")
@@ -328,14 +440,80 @@ class Printer {
             return "[" + source(kA) + "]";
         if (item == "[a+]")
             return "[" + address(i_.row->index[size_t(F::offset)] ? F::offset : F::cbuf_offset) + "]";
+        if (item == "[u+]")
+            return uniform_address();
+        if (item == "[s+]")
+            return shared_address();
+        if (item == "[n+]")
+            return "[" + reg(F::src_a) + (i_.get(F::offset) == 0 ? "" : "+" + hex(i_.get(F::offset))) + "]";
+        if (item == "attr[u+]" || item == "attr[t]") {
+            int64_t offset = item == "attr[t]" ? int64_t(i_.get(F::attr_offset)) : attribute_offset();
+            if (i_.get(F::attr_base) == kUrz)
+                return "a[" + hex(uint64_t(offset)) + "]";
+            return "a[" + uniform_register_name(i_.get(F::attr_base)) +
+                   (offset == 0 ? "" : "+" + signed_hex(offset)) + "]";
+        }
+        if (item == "cx[a+]")
+            return "cx[" + uniform_register_name(i_.get(F::cx_base)) + "][" +
+                   address(F::cbuf_offset, i_.row->arch == Arch::sm_53) + "]";
+        if (item == "dup")
+            return predicate(F::dst_upred);
+        if (item == "sup")
+            return source_predicate(F::src_upred, F::src_upred_neg);
+        if (item == "tex_ur")
+            return uniform_register_name(i_.get(F::tex_ur));
+        if (item == "[l+]") {
+            std::string inner = "[" + reg(F::src_a) + plus_offset() + "]";
+            return i_.flag(F::desc_form) ? "desc[" + uniform_register_name(i_.get(F::mem_base)) + "]" + inner
+                                         : inner;
+        }
+        if (item == "d_reg")
+            return register_name(i_.get(F::src_d)) + (i_.hi >> 61 & 1 ? ".reuse" : "");
+        if (item == "a_sign")
+            return source(kA) + ".SIGN";
+        if (item == "b_sign")
+            return second(Literal::integer, " ") + ".SIGN";
+        if (item == "c_sign")
+            return source(kC) + ".SIGN";
+        if (item == "a_row")
+            return source(kA) + ".ROW";
+        if (item == "b_col")
+            return source(kB) + ".COL";
+        if (item == "c_part")
+            return source(kC) + (i_.get(F::i2ip_d4) < 2 ? ".28" : ".24");
+        if (item == "[d+]") {
+            int64_t offset = i_.get_signed(F::shared_offset);
+            return "[" + reg(F::dst) + (offset == 0 ? "" : "+" + signed_hex(offset)) + "]";
+        }
+        if (item == "mask")
+            return second(Literal::integer);
+        if (item == "c_h")
+            return float32_text(i_.imm32()) + (i_.flag(F::h1_c) ? ".H1" : "");
+        if (item == "c_")
+            return third(Literal::f32, " ");
+        if (item == "attr[a]")
+            return "a[" + reg(F::src_a) + "]";
+        if (item == "a_target")
+            return reg(F::src_a) + (i_.get(F::offset) == 0 && (i_.flag(F::call_abs) || i_.flag(F::ret_abs))
+                                        ? ""
+                                        : " " + signed_hex(i_.target()));
+        if (item == "bar_b")
+            return "B" + std::to_string(i_.get(F::bar_b));
+        if (item == "bmov_src")
+            return thread_state(i_.get(F::bmov_src));
+        if (item == "bmov_dst")
+            return thread_state(i_.get(F::bmov_dst));
+        if (item == "tex_mask86")
+            return hex(i_.get(F::tex_mask));
         if (item == "c[a+]")
-            return "c[" + hex(i_.get(F::cbuf_bank)) + "][" + address(F::cbuf_offset, true) + "]";
+            return "c[" + hex(i_.get(F::cbuf_bank)) + "][" +
+                   address(F::cbuf_offset, i_.row->arch == Arch::sm_53) + "]";
+        if (item == "attr[a+]" && i_.row->arch == Arch::sm_86 && i_.get(F::src_a) == kRz)
+            return "a[" + hex(i_.get(F::attr_offset)) + "]";
         if (item == "attr[a+]")
             return "a[" + address(F::attr_offset) + "]";
         if (item == "attr[ipa]")
-            return "a[" +
-                   (i_.flag(F::ipa_indexed) ? register_name(i_.get(F::src_a)) : hex(i_.get(F::attr_offset))) +
-                   "]";
+            return "a[" + (i_.flag(F::ipa_indexed) ? reg(F::src_a) : hex(i_.get(F::attr_offset))) + "]";
         if (item == "cb")
             return constant();
         if (item == "cc" || item == "cc?")
@@ -343,8 +521,7 @@ class Printer {
         if (item == "target")
             return i_.has(F::address) ? hex(i_.get(F::address)) : signed_hex(i_.target());
         if (item == "a_off")
-            return register_name(i_.get(F::src_a)) +
-                   (i_.get(F::offset) == 0 ? "" : " " + signed_hex(i_.get_signed(F::offset)));
+            return reg(F::src_a) + (i_.get(F::offset) == 0 ? "" : " " + signed_hex(i_.get_signed(F::offset)));
         if (item == "sreg")
             return special_register_name(i_.row->arch, uint32_t(i_.get(F::sreg)));
         if (item == "swz")
@@ -367,6 +544,24 @@ class Printer {
         return field_info(*field).values.empty() ? hex(i_.get(*field)) : std::string(i_.text(*field));
     }
 
+    // Packed-half instructions of sm_86 set bank and offset of a constant apart.
+    std::string_view half_gap() const {
+        return i_.row->arch == Arch::sm_86 && !i_.flag(F::h2_mma) ? " " : "";
+    }
+
+    std::string ampere_conversion_source() {
+        bool half = i_.get(F::fmt_float_s) == 1;
+        bool narrow = half || (i_.has(F::fmt_int_s) && i_.get(F::fmt_int_s) < 2);
+        if (i_.form() == Form::imm) {
+            if (half)
+                return float16_text(i_.imm32() & 0xffff);
+            if (i_.has(F::fmt_int_s))
+                return i_.flag(F::signed_s) ? signed_hex(int32_t(i_.imm32())) : hex(i_.imm32());
+            return immediate(i_.get(F::fmt_float_s) == 3 ? Literal::f64 : Literal::f32);
+        }
+        return second(Literal::integer, narrow ? " " : "");
+    }
+
     std::string conversion_source() {
         uint64_t format = i_.get(F::fmt_float_s);
         if (i_.form() == Form::imm) {
@@ -386,24 +581,97 @@ class Printer {
         return register_name(b == kRz ? b : b + (i_.flag(F::cas_64) ? 2 : 1));
     }
 
-    std::string source_predicate(F predicate, F negated) const {
-        return (i_.flag(negated) ? "!" : "") + predicate_name(i_.get(predicate));
+    std::string source_predicate(F field, F negated) const {
+        return (i_.flag(negated) ? "!" : "") + this->predicate(field);
+    }
+
+    static std::string thread_state(uint64_t number) {
+        static constexpr std::string_view kNames[] = {"THREAD_STATE_ENUM.0",
+                                                      "THREAD_STATE_ENUM.1",
+                                                      "THREAD_STATE_ENUM.2",
+                                                      "THREAD_STATE_ENUM.3",
+                                                      "THREAD_STATE_ENUM.4",
+                                                      "TRAP_RETURN_PC.LO",
+                                                      "TRAP_RETURN_PC.HI",
+                                                      "TRAP_RETURN_MASK",
+                                                      "MEXITED",
+                                                      "MKILL",
+                                                      "MACTIVE",
+                                                      "MATEXIT",
+                                                      "OPT_STACK",
+                                                      "API_CALL_DEPTH",
+                                                      "ATEXIT_PC.LO",
+                                                      "ATEXIT_PC.HI"};
+        return number < 16 ? "B" + std::to_string(number) : std::string(kNames[number & 15]);
+    }
+
+    int64_t attribute_offset() const {
+        return i_.op() == Op::IPA ? int64_t(i_.get(F::attr_offset)) : i_.get_signed(F::attr_offset);
+    }
+
+    std::string plus_offset() const {
+        int64_t offset = i_.get_signed(F::offset);
+        return offset == 0 ? "" : "+" + signed_hex(offset);
+    }
+
+    // Address with a uniform base or a memory descriptor.
+    std::string uniform_address() const {
+        std::string base = uniform_register_name(i_.get(F::mem_base));
+        std::string own = reg(F::src_a);
+        if (i_.flag(F::mem_desc) && i_.flag(F::desc_form))
+            return "desc[" + base + "][" + own + ".64" + plus_offset() + "]";
+        if (i_.flag(F::mem_desc))
+            return "[" + own + ".64" + plus_offset() + "]";
+        if (i_.get(F::src_a) == kRz)
+            return "[" + base + plus_offset() + "]";
+        return "[" + own + (i_.flag(F::mem_wide) ? ".64+" : ".U32+") + base + plus_offset() + "]";
+    }
+
+    // Shared or local address: scaled register, uniform base, displacement.
+    std::string shared_address() const {
+        std::string text = i_.get(F::src_a) == kRz ? "" : reg(F::src_a);
+        if (std::string_view stride = i_.text(F::mem_stride); !stride.empty())
+            text = reg(F::src_a) + "." + std::string(stride);
+        if (i_.has(F::mem_base))
+            text += (text.empty() ? "" : "+") + uniform_register_name(i_.get(F::mem_base));
+        if (text.empty())
+            return i_.get(F::offset) == 0 ? "[RZ]" : "[" + hex(i_.get(F::offset)) + "]";
+        return "[" + text + plus_offset() + "]";
     }
 
     // [R4+0x10]; without a register the bare (unsigned) number.
     std::string address(F offset, bool always_signed = false) const {
-        uint64_t reg = i_.get(F::src_a);
-        if (i_.get(offset) == 0 && !(always_signed && reg == kRz))
-            return register_name(reg);
-        if (reg == kRz)
+        bool no_register = is_zero_register(F::src_a);
+        if (i_.get(offset) == 0 && !(always_signed && no_register))
+            return reg(F::src_a);
+        if (no_register)
             return always_signed ? signed_hex(i_.get_signed(offset)) : hex(i_.get(offset));
-        return register_name(reg) + "+" + signed_hex(i_.get_signed(offset));
+        return reg(F::src_a) + "+" + signed_hex(i_.get_signed(offset));
     }
 
     // The scheduling bits keep a register for the next instruction: bits 17, 18, 19 for a, b, c; the
     // floating-point adders take b through the third port.
+    bool adds_through_third_port() const {
+        switch (i_.op()) {
+        case Op::FADD:
+        case Op::DADD:
+        case Op::DSETP:
+        case Op::HADD2:
+        case Op::HSET2:
+        case Op::HSETP2: return true;
+        default: return false;
+        }
+    }
+
     bool reused(F reg) const {
-        if (i_.row->arch != Arch::sm_53 || texture())
+        if (i_.row->arch == Arch::sm_86) {
+            uint8_t index = i_.row->index[size_t(reg)];
+            if (index == 0 || i_.row->fields[index - 1].bits != 8)
+                return false;
+            bool third_port = reg == F::src_c || (reg == F::src_b && adds_through_third_port());
+            return i_.hi >> (reg == F::src_a ? 58 : third_port ? 60 : 59) & 1;
+        }
+        if (texture())
             return false;
         bool adder = i_.op() == Op::FADD || i_.op() == Op::DADD || i_.op() == Op::HADD2;
         switch (reg) {
@@ -416,13 +684,18 @@ class Printer {
 
     std::string constant(std::string_view gap = "") const {
         int64_t offset = int16_t(uint16_t(i_.get(F::cbuf_offset)));
+        if (i_.has(F::cx_base))
+            offset = int64_t(i_.get(F::cbuf_offset));
+        if (i_.has(F::cx_base))
+            return "cx[" + uniform_register_name(i_.get(F::cx_base)) + "]" + std::string(gap) + "[" +
+                   signed_hex(offset) + "]";
         return "c[" + hex(i_.get(F::cbuf_bank)) + "]" + std::string(gap) + "[" + signed_hex(offset) + "]";
     }
 
     std::string part_suffix(const Operand& operand) const {
         std::string text;
         // Only half sources have an upper half to choose.
-        if (i_.op() == Op::F2F && i_.get(F::fmt_float_s) != 1)
+        if (i_.op() == Op::F2F && i_.get(F::fmt_float_s) != 1 && i_.row->arch == Arch::sm_53)
             return text;
         for (F field : {operand.hsel, operand.h1, operand.half})
             if (field != F::kCount)
@@ -431,6 +704,12 @@ class Printer {
             // With 16-bit sources byte 2 is the upper half.
             bool half = i_.has(F::fmt_int_s) && i_.get(F::fmt_int_s) == 1 && i_.get(operand.byte) == 2;
             add(text, half ? "H1" : i_.text(operand.byte));
+        }
+        if (operand.hsel86 != F::kCount && i_.has(operand.hsel86))
+            add(text, i_.text(operand.hsel86));
+        if (operand.reg == F::src_b) {
+            add(text, i_.text(F::hpart_b));
+            add(text, i_.text(F::half86_b));
         }
         if (operand.reg == F::src_a && i_.has(F::vabs4_sel_a))
             add(text, i_.text(F::vabs4_sel_a));
@@ -447,24 +726,50 @@ class Printer {
     std::string source(const Operand& operand, std::string core = {}) const {
         bool is_register = core.empty();
         if (is_register)
-            core = register_name(i_.get(operand.reg));
-        core += part_suffix(operand);
+            core = reg(operand.reg);
+        // Half selections of sm_86 registers stand behind the bars.
+        bool selects = i_.has(operand.hsel) || (operand.hsel86 != F::kCount && i_.has(operand.hsel86));
+        bool behind_bars = i_.row->arch == Arch::sm_86 && is_register && selects && core[0] == 'R';
+        if (!behind_bars)
+            core += part_suffix(operand);
         if (i_.flag(operand.abs))
             core = "|" + core + "|";
+        if (behind_bars)
+            core += (reused(operand.reg) ? ".reuse" : "") + part_suffix(operand);
+        // Extended integer additions invert where plain ones negate.
+        bool inverts = i_.row->arch == Arch::sm_86 && i_.flag(F::x);
         if (i_.flag(operand.neg) && !plus_one_)
-            core = "-" + core;
+            core = (inverts ? "~" : "-") + core;
         if (i_.flag(operand.inv))
             core = "~" + core;
-        return is_register && reused(operand.reg) ? core + ".reuse" : core;
+        return is_register && !behind_bars && reused(operand.reg) ? core + ".reuse" : core;
     }
 
     std::string second(Literal literal, std::string_view gap = "") {
         switch (i_.form()) {
-        case Form::cbuf: return source(kB, constant(gap));
+        case Form::cbuf:
+        case Form::cx: return source(kB, constant(gap));
         case Form::imm:
         case Form::imm32: return immediate(literal);
         default: return source(kB);
         }
+    }
+
+    std::string third(Literal literal, std::string_view gap = "") {
+        switch (i_.form()) {
+        case Form::reg_cbuf:
+        case Form::reg_cx: return source(kC, constant(gap));
+        case Form::reg_imm: return immediate(literal);
+        default: return source(kC);
+        }
+    }
+
+    std::string pair(uint32_t bits) const {
+        if (i_.row->arch == Arch::sm_86 && i_.op() == Op::HADD2 && i_.flag(F::h2_f32))
+            return float16_text(bits & 0xffff);
+        if (i_.flag(F::bf16))
+            return float32_text(bits & 0xffff0000) + ", " + float32_text(bits << 16);
+        return float16_text(bits >> 16) + ", " + float16_text(bits & 0xffff);
     }
 
     std::string immediate(Literal literal) const {
@@ -474,7 +779,7 @@ class Printer {
         case Literal::integer: text = integer(bits); break;
         case Literal::f32: text = float32_text(bits); break;
         case Literal::f64: text = float64_text(uint64_t(bits) << 32); break;
-        case Literal::half2: text = float16_text(bits >> 16) + ", " + float16_text(bits & 0xffff); break;
+        case Literal::half2: text = pair(bits); break;
         }
         if (i_.op() == Op::VADD && i_.flag(F::neg_b) && !plus_one_)
             return bits == 0 ? "0x0" : "-" + text;
@@ -483,6 +788,8 @@ class Printer {
 
     std::string immediate_signs() const {
         std::string text;
+        if (i_.form() == Form::reg_imm)
+            return text; // b is a register, its signs are printed there
         if (i_.flag(F::neg_b) && !plus_one_)
             text += ".NEG";
         if (i_.flag(F::abs_b))
@@ -492,7 +799,28 @@ class Printer {
         return text + part_suffix(kB);
     }
 
+    bool signed_immediate() const {
+        switch (i_.op()) {
+        case Op::IADD3:
+        case Op::IMAD:
+        case Op::ISETP:
+        case Op::IMNMX:
+        case Op::IABS:
+        case Op::I2I:
+        case Op::IDP:
+        case Op::P2R:
+        case Op::R2P:
+        case Op::UIADD3:
+        case Op::UIMAD:
+        case Op::UISETP: return true;
+        case Op::I2FP: return i_.flag(F::signed_s);
+        default: return false;
+        }
+    }
+
     std::string integer(uint32_t bits) const {
+        if (i_.row->arch == Arch::sm_86)
+            return signed_immediate() ? signed_hex(int32_t(bits)) : hex(bits);
         if (i_.op() == Op::VADD || i_.op() == Op::VMAD)
             return hex(bits);
         if (i_.op() == Op::XMAD || i_.has(F::video_signed_a))
@@ -508,7 +836,9 @@ class Printer {
     // Two letters for each lane pair, last lanes first: signs of the two operands, Z = the first counts as
     // zero.
     std::string swizzle() const {
-        static constexpr std::string_view kSigns[] = {"PP", "NP", "PN", "ZP"};
+        static constexpr std::string_view kMaxwell[] = {"PP", "NP", "PN", "ZP"};
+        static constexpr std::string_view kAmpere[] = {"PP", "PN", "NP", "ZP"};
+        const auto& kSigns = i_.row->arch == Arch::sm_53 ? kMaxwell : kAmpere;
         std::string text;
         for (int pair = 3; pair >= 0; --pair)
             text += kSigns[i_.get(F::swz_op) >> (2 * pair) & 3];

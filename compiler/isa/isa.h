@@ -37,7 +37,21 @@ inline constexpr size_t kFieldCount = size_t(F::kCount);
 //   reg_imm: b is a register and F::imm stands for c; cbuf_reg: constant bank indexed by src_a (LDC, BRX,
 //   ...); ureg: uniform register src_b; reg_ureg: b is a register and uniform register src_c stands for c
 //   (sm_86).
-enum class Form : uint8_t { none, reg, cbuf, imm, imm32, reg_cbuf, cbuf_reg, reg_imm, ureg, reg_ureg };
+//   cx, reg_cx: as cbuf and reg_cbuf, with the buffer's descriptor in the uniform registers cx_base (sm_86).
+enum class Form : uint8_t {
+    none,
+    reg,
+    cbuf,
+    imm,
+    imm32,
+    reg_cbuf,
+    cbuf_reg,
+    reg_imm,
+    ureg,
+    reg_ureg,
+    cx,
+    reg_cx
+};
 
 enum class Arch : uint8_t { sm_53, sm_86 };
 

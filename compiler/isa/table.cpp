@@ -10,10 +10,38 @@ struct RowText {
     std::string_view pattern, fields, modifiers, operands;
 };
 
+struct AmpereRowText {
+    Op op;
+    Form form;
+    unsigned opcode;
+    std::string_view fields, modifiers, operands;
+};
+
 constexpr RowText kMaxwellText[] = {
 #define ROW(op, form, pattern, fields, modifiers, operands)                                                  \
     {Op::op, Form::form, pattern, fields, modifiers, operands},
 #include "compiler/isa/maxwell.def"
+#undef ROW
+};
+
+// The two tables name their groups of fields alike.
+#undef D
+#undef A
+#undef B
+#undef C
+#undef SP
+#undef TEX_HANDLE
+#undef TEX_TAIL
+#undef BAR_FIELDS
+#undef SULD_FIELDS
+#undef SUST_FIELDS
+#undef SURED_FIELDS
+#undef SUATOM_FIELDS
+
+constexpr AmpereRowText kAmpereText[] = {
+#define ROW(op, form, opcode, fields, modifiers, operands)                                                   \
+    {Op::op, Form::form, opcode, fields, modifiers, operands},
+#include "compiler/isa/ampere.def"
 #undef ROW
 };
 
@@ -87,30 +115,89 @@ class Parser {
         }
     }
 
-    Row parse_row(const RowText& text, Arch arch) {
-        Row row;
-        row.op = text.op;
-        row.form = text.form;
-        row.arch = arch;
+    Row parse_row(const RowText& text) {
+        Row row = start(text.op, text.form, Arch::sm_53, text.modifiers, text.operands);
         row.pattern = text.pattern;
-        row.modifiers = text.modifiers;
-        row.operands = text.operands;
         parse_pattern(text.pattern, row);
-        fields_lo_ = fields_hi_ = 0;
-        row.used_lo = row.mask_lo;
-        row.used_hi = row.mask_hi;
         bool guarded = text.fields.find("pred_neg=") == text.fields.npos;
-        std::string_view guard = !guarded              ? ""
-                                 : arch == Arch::sm_53 ? "pred:16 pred_neg:19"
-                                                       : "pred:12 pred_neg:15";
-        for (std::string_view list : {guard, text.fields})
-            for (std::string_view item : split(list, ' '))
-                if (!item.empty())
-                    parse_field(item, row);
+        parse_fields(row, guarded ? "pred:16 pred_neg:19" : "", text.fields);
+        return row;
+    }
+
+    Row parse_row(const AmpereRowText& text) {
+        Row row = start(text.op, text.form, Arch::sm_86, text.modifiers, text.operands);
+        static constexpr char kDigits[] = "0123456789abcdef";
+        tables_.patterns.push_back({'0', 'x', kDigits[text.opcode >> 8 & 15], kDigits[text.opcode >> 4 & 15],
+                                    kDigits[text.opcode & 15]});
+        row.pattern = tables_.patterns.back();
+        row.match_lo = text.opcode;
+        row.mask_lo = 0xfff;
+        parse_fields(row, "pred:12 pred_neg:15 pm:102", text.fields);
+        // Bit 91 tells that a uniform register is read.
+        if ((row.mask_hi >> (91 - 64) & 1) == 0)
+            parse_pin(reads_uniform_register(row) ? "91=1" : "91=0", row);
+        row.used_hi |= row.mask_hi;
+        // Operand slots that the row does not use, and the scheduling bits.
+        mark(16, 16, row.used_lo, row.used_hi);
+        mark(64, 8, row.used_lo, row.used_hi);
+        mark(81, 10, row.used_lo, row.used_hi);
+        mark(105, 21, row.used_lo, row.used_hi);
         return row;
     }
 
   private:
+    Row start(Op op, Form form, Arch arch, std::string_view modifiers, std::string_view operands) {
+        Row row;
+        row.op = op;
+        row.form = form;
+        row.arch = arch;
+        row.modifiers = modifiers;
+        row.operands = operands;
+        fields_lo_ = fields_hi_ = 0;
+        return row;
+    }
+
+    void parse_fields(Row& row, std::string_view common, std::string_view own) {
+        for (std::string_view list : {common, own})
+            for (std::string_view item : split(list, ' '))
+                if (!item.empty())
+                    parse_field(item, row);
+        row.used_lo |= row.mask_lo;
+        row.used_hi |= row.mask_hi;
+    }
+
+    static bool reads_uniform_register(const Row& row) {
+        for (const FieldPlace& place : row.fields) {
+            switch (place.field) {
+            case F::src_a:
+            case F::src_b:
+            case F::src_c:
+                if (place.bits == 6)
+                    return true;
+                break;
+            case F::cx_base:
+            case F::mem_base:
+            case F::attr_base:
+            case F::tex_ur: return true;
+            default: break;
+            }
+        }
+        return false;
+    }
+
+    // `!lo[+width]=value`: further opcode bits.
+    bool parse_pin(std::string_view place, Row& row) {
+        uint32_t lo = 0, width = 1, value = 0;
+        if (!take_number(place, lo) || (take(place, '+') && !take_number(place, width)) || lo + width > 128 ||
+            !take(place, '=') || !take_number(place, value))
+            return false;
+        mark(lo, width, row.mask_lo, row.mask_hi);
+        for (unsigned bit = 0; bit < width; ++bit)
+            if (value >> bit & 1)
+                mark(lo + bit, 1, row.match_lo, row.match_hi);
+        return true;
+    }
+
     void fault(const Row& row, std::string_view what, std::string_view item) {
         tables_.faults.push_back(std::string(op_name(row.op)) + " " + std::string(row.pattern) + ": " +
                                  std::string(what) + " '" + std::string(item) + "'");
@@ -140,6 +227,11 @@ class Parser {
                 lo + width > 128)
                 return fault(row, "bad place", item);
             mark(lo, width, row.used_lo, row.used_hi);
+            return;
+        }
+        if (item[0] == '!') {
+            if (!parse_pin(item.substr(1), row))
+                fault(row, "bad opcode bits", item);
             return;
         }
         size_t name_end = item.find_first_of(":=");
@@ -214,7 +306,9 @@ Tables build() {
     Parser parser(result);
     parser.parse_fields();
     for (const RowText& text : kMaxwellText)
-        result.maxwell.push_back(parser.parse_row(text, Arch::sm_53));
+        result.maxwell.push_back(parser.parse_row(text));
+    for (const AmpereRowText& text : kAmpereText)
+        result.ampere.push_back(parser.parse_row(text));
     return result;
 }
 
@@ -288,8 +382,9 @@ std::string_view field_doc(F field) {
 }
 
 std::string_view form_name(Form form) {
-    static constexpr std::string_view kNames[] = {"none",     "reg",      "cbuf",    "imm",  "imm32",
-                                                  "reg_cbuf", "cbuf_reg", "reg_imm", "ureg", "reg_ureg"};
+    static constexpr std::string_view kNames[] = {"none",  "reg",      "cbuf",     "imm",
+                                                  "imm32", "reg_cbuf", "cbuf_reg", "reg_imm",
+                                                  "ureg",  "reg_ureg", "cx",       "reg_cx"};
     return kNames[size_t(form)];
 }
 

@@ -1,5 +1,7 @@
 // The parsed encoding tables, shared by decoder, disassembler and assembler.
 #pragma once
+#include <deque>
+
 #include "compiler/isa/isa.h"
 
 namespace dmsh::isa {
@@ -19,6 +21,7 @@ struct FieldInfo {
 struct Tables {
     std::vector<FieldInfo> fields;
     std::vector<Row> maxwell, ampere;
+    std::deque<std::string> patterns; // texts that rows point to
     std::vector<std::string> faults;
 };
 

@@ -61,6 +61,10 @@ TEST(MaxwellAssembler, RoundTripOverAllRows) {
     round_trip(maxwell_rows());
 }
 
+TEST(AmpereAssembler, RoundTripOverAllRows) {
+    round_trip(ampere_rows());
+}
+
 TEST(MaxwellAssembler, ByNameGivesKnownWords) {
     std::optional<Word> word =
         assemble(Arch::sm_53, Op::MOV, Form::cbuf, {{F::dst, 1}, {F::cbuf_offset, 0x20}, {F::lane_mask, 15}});
