@@ -3,13 +3,12 @@
 // Keeps: everything that the lifter took from the SPH.
 #include "compiler/passes/pass_support.h"
 #include "compiler/passes/passes.h"
+#include "runtime/abi/attributes.h"
 
 namespace dmsh {
 namespace {
 
 // Attribute byte addresses (README of the maxwell-gfx corpus, "Attributes").
-constexpr uint32_t kGeneric = 0x80, kGenericEnd = 0x280;
-
 std::optional<Builtin> builtin_of(uint32_t offset, Stage stage, bool input) {
     if (offset >= 0x70 && offset < 0x80)
         return stage == Stage::fragment && input ? Builtin::frag_coord : Builtin::position;
@@ -53,8 +52,8 @@ Result<void> fill_interface(ShaderModule& shader) {
         const auto offset = constant_u32(operand);
         if (!offset)
             return; // run-time attribute: the SPH's list stands
-        if (*offset >= kGeneric && *offset < kGenericEnd)
-            note(input ? face.inputs : face.outputs, (*offset - kGeneric) / 16, (*offset - kGeneric) / 4 % 4);
+        if (const uint32_t location = attribute_location(*offset); location != kNoLocation)
+            note(input ? face.inputs : face.outputs, location, *offset / 4 % 4);
         else if (const auto b = builtin_of(*offset, face.stage, input))
             (input ? face.builtins_read : face.builtins_written) |= builtin_bit(*b);
     };

@@ -36,8 +36,10 @@ std::vector<uint32_t> run_graph(const FlowGraph& g, uint32_t seed) {
     return trace;
 }
 
-std::vector<uint32_t> run_program(const FlowGraph& g, const FlowProgram& p, uint32_t seed, std::string& problem) {
-    std::vector<uint32_t> at(p.label_count, ~0u), selectors(p.selector_count, 0xdead), visits(g.nodes.size(), 0);
+std::vector<uint32_t> run_program(const FlowGraph& g, const FlowProgram& p, uint32_t seed,
+                                  std::string& problem) {
+    std::vector<uint32_t> at(p.label_count, ~0u), selectors(p.selector_count, 0xdead),
+        visits(g.nodes.size(), 0);
     for (uint32_t i = 0; i < p.ops.size(); ++i) {
         const FlowOp& o = p.ops[i];
         const auto begin = [&](uint32_t label) {

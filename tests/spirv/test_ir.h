@@ -42,8 +42,8 @@ inline ShaderModule shader_from(Stage stage, const std::string& body, const std:
     shader.context = std::make_unique<llvm::LLVMContext>();
     shader.context->setOpaquePointers(false);
     llvm::SMDiagnostic problem;
-    shader.module = llvm::parseAssemblyString(declarations() + more + "\ndefine void @main() {\n" + body + "\n}\n", problem,
-                                              *shader.context);
+    shader.module = llvm::parseAssemblyString(
+        declarations() + more + "\ndefine void @main() {\n" + body + "\n}\n", problem, *shader.context);
     if (!shader.module) {
         ADD_FAILURE() << problem.getMessage().str() << ": " << problem.getLineContents().str();
         return shader;

@@ -1,4 +1,5 @@
-// SPIRV-Cross in a child process: what it throws becomes an error, what it crashes on does too, and a hang ends.
+// SPIRV-Cross in a child process: what it throws becomes an error, what it crashes on does too, and a hang
+// ends.
 #include "compiler/emit/msl/msl.h"
 #include "compiler/lift/losses.h"
 #include "runtime/abi/entry_points.h"
@@ -50,8 +51,8 @@ std::string convert(std::span<const uint32_t> words, const ShaderInterface& inte
     if (spvc_context_parse_spirv(context, words.data(), words.size(), &ir) != SPVC_SUCCESS)
         return problem("parse");
     spvc_compiler compiler = nullptr;
-    if (spvc_context_create_compiler(context, SPVC_BACKEND_MSL, ir, SPVC_CAPTURE_MODE_TAKE_OWNERSHIP, &compiler) !=
-        SPVC_SUCCESS)
+    if (spvc_context_create_compiler(context, SPVC_BACKEND_MSL, ir, SPVC_CAPTURE_MODE_TAKE_OWNERSHIP,
+                                     &compiler) != SPVC_SUCCESS)
         return problem("compiler");
     spvc_compiler_options options = nullptr;
     if (spvc_compiler_create_compiler_options(compiler, &options) != SPVC_SUCCESS)
@@ -65,7 +66,8 @@ std::string convert(std::span<const uint32_t> words, const ShaderInterface& inte
     // NaN rules of FMNMX and exact arithmetic hold in every math mode (T-020, T-023).
     spvc_compiler_options_set_bool(options, SPVC_COMPILER_OPTION_MSL_INVARIANT_FP_MATH, SPVC_TRUE);
     if (ios)
-        spvc_compiler_options_set_bool(options, SPVC_COMPILER_OPTION_MSL_IOS_USE_SIMDGROUP_FUNCTIONS, SPVC_TRUE);
+        spvc_compiler_options_set_bool(options, SPVC_COMPILER_OPTION_MSL_IOS_USE_SIMDGROUP_FUNCTIONS,
+                                       SPVC_TRUE);
     if (spvc_compiler_install_compiler_options(compiler, options) != SPVC_SUCCESS)
         return problem("install options");
     // One argument buffer per stage: set 0 is [[buffer(0)]], members take the reflection's [[id]]s.
@@ -77,7 +79,8 @@ std::string convert(std::span<const uint32_t> words, const ShaderInterface& inte
         b.desc_set = 0;
         b.binding = i;
         b.msl_buffer = b.msl_texture = binding.metal_id;
-        b.msl_sampler = binding.kind == BindingKind::separate_sampler || binding.kind == BindingKind::sampler_in_bank ||
+        b.msl_sampler = binding.kind == BindingKind::separate_sampler ||
+                                binding.kind == BindingKind::sampler_in_bank ||
                                 binding.kind == BindingKind::sampler_pool
                             ? binding.metal_id
                             : binding.metal_sampler_id;
@@ -111,7 +114,11 @@ bool write_all(int fd, const char* data, size_t size) {
 
 } // namespace
 
-Result<std::string> spirv_to_msl(std::span<const uint32_t> words, const ShaderInterface& interface, bool ios) {
+Result<std::string> spirv_to_msl(std::span<const uint32_t> words, const ShaderInterface& interface,
+                                 bool ios) {
+    if (interface.stage != Stage::vertex && interface.stage != Stage::fragment &&
+        interface.stage != Stage::compute)
+        return refuse("Metal has no " + std::string(stage_name(interface.stage)) + " functions");
     int pipes[2];
     if (pipe(pipes) != 0)
         return refuse(std::string("no pipe for the converter: ") + strerror(errno));
@@ -148,7 +155,8 @@ Result<std::string> spirv_to_msl(std::span<const uint32_t> words, const ShaderIn
     for (;;) {
         timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);
-        const long left_ms = kTimeoutSeconds * 1000L - ((now.tv_sec - start.tv_sec) * 1000L + (now.tv_nsec - start.tv_nsec) / 1000000L);
+        const long left_ms = kTimeoutSeconds * 1000L -
+                             ((now.tv_sec - start.tv_sec) * 1000L + (now.tv_nsec - start.tv_nsec) / 1000000L);
         pollfd p{pipes[0], POLLIN, 0};
         const int ready = left_ms > 0 ? poll(&p, 1, static_cast<int>(left_ms)) : 0;
         if (ready < 0 && errno == EINTR)

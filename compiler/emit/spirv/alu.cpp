@@ -4,13 +4,19 @@
 namespace dmsh {
 namespace {
 
-const llvm::Type* scalar_of(const llvm::Type* t) { return t->getScalarType(); }
+const llvm::Type* scalar_of(const llvm::Type* t) {
+    return t->getScalarType();
+}
 unsigned lanes_of(const llvm::Type* t) {
     const auto* v = llvm::dyn_cast<llvm::FixedVectorType>(t);
     return v ? v->getNumElements() : 1;
 }
-bool is_bool(const llvm::Type* t) { return scalar_of(t)->isIntegerTy(1); }
-unsigned width_of(const llvm::Type* t) { return scalar_of(t)->getScalarSizeInBits(); }
+bool is_bool(const llvm::Type* t) {
+    return scalar_of(t)->isIntegerTy(1);
+}
+unsigned width_of(const llvm::Type* t) {
+    return scalar_of(t)->getScalarSizeInBits();
+}
 
 } // namespace
 
@@ -79,9 +85,12 @@ void SpirvEmitter::emit_binary(const llvm::BinaryOperator& inst) {
 }
 
 uint32_t SpirvEmitter::bitcast(uint32_t v, const llvm::Type* from, const llvm::Type* to) {
-    const auto small_ints = [](const llvm::Type* t) { return scalar_of(t)->isIntegerTy() && width_of(t) < 32; };
+    const auto small_ints = [](const llvm::Type* t) {
+        return scalar_of(t)->isIntegerTy() && width_of(t) < 32;
+    };
     const unsigned bits = width_of(from) * lanes_of(from);
-    if (from == to || (scalar_of(from)->isIntegerTy() && scalar_of(to)->isIntegerTy() && lanes_of(from) == lanes_of(to)))
+    if (from == to ||
+        (scalar_of(from)->isIntegerTy() && scalar_of(to)->isIntegerTy() && lanes_of(from) == lanes_of(to)))
         return v;
     if (!small_ints(from) && !small_ints(to) && bits >= 32)
         return op(spv::OpBitcast, type_of(to), {v});
@@ -119,8 +128,10 @@ uint32_t SpirvEmitter::bitcast(uint32_t v, const llvm::Type* from, const llvm::T
     return op(spv::OpCompositeExtract, f16(), {pair, 0});
 }
 
-uint32_t SpirvEmitter::float_to_int_saturated(uint32_t v, const llvm::Type* from, const llvm::Type* to, bool is_signed) {
-    // Clamping in the float domain is not exact at the upper end, so out-of-range values are selected by comparison.
+uint32_t SpirvEmitter::float_to_int_saturated(uint32_t v, const llvm::Type* from, const llvm::Type* to,
+                                              bool is_signed) {
+    // Clamping in the float domain is not exact at the upper end, so out-of-range values are selected by
+    // comparison.
     const unsigned w = width_of(to);
     const uint32_t ft = type_of(from), it = type_of(to);
     if (lanes_of(from) != 1 || (w < 32 && w != 8 && w != 16))
@@ -134,9 +145,12 @@ uint32_t SpirvEmitter::float_to_int_saturated(uint32_t v, const llvm::Type* from
     const auto fconst = [&](double d) {
         return constant(llvm::ConstantFP::get(const_cast<llvm::Type*>(from), d));
     };
-    const uint64_t top = is_signed ? (uint64_t{1} << (w - 1)) - 1 : w == 64 ? ~uint64_t{0} : (uint64_t{1} << w) - 1;
-    const uint64_t bottom = is_signed ? (w == 64 ? uint64_t{1} << 63 : ((~uint64_t{0} << (w - 1)) & ((uint64_t{1} << w) - 1)))
-                                      : 0;
+    const uint64_t top = is_signed ? (uint64_t{1} << (w - 1)) - 1
+                         : w == 64 ? ~uint64_t{0}
+                                   : (uint64_t{1} << w) - 1;
+    const uint64_t bottom =
+        is_signed ? (w == 64 ? uint64_t{1} << 63 : ((~uint64_t{0} << (w - 1)) & ((uint64_t{1} << w) - 1)))
+                  : 0;
     const uint32_t high = op(spv::OpFOrdGreaterThanEqual, boolean(), {v, fconst(upper)});
     const uint32_t low = op(spv::OpFOrdLessThanEqual, boolean(), {v, fconst(lower)});
     const uint32_t nan = op(spv::OpIsNan, boolean(), {v});
@@ -286,7 +300,8 @@ void SpirvEmitter::emit_vector(const llvm::Instruction& inst) {
         if (const auto i = literal(inst.getOperand(2)))
             return define(&inst, op(spv::OpCompositeInsert, type_of(inst.getType()),
                                     {e, v, std::min(*i, lanes_of(inst.getType()) - 1)}));
-        return define(&inst, op(spv::OpVectorInsertDynamic, type_of(inst.getType()), {v, e, operand(inst, 2)}));
+        return define(&inst,
+                      op(spv::OpVectorInsertDynamic, type_of(inst.getType()), {v, e, operand(inst, 2)}));
     }
     if (const auto* s = llvm::dyn_cast<llvm::ShuffleVectorInst>(&inst)) {
         llvm::SmallVector<uint32_t, 6> words{operand(inst, 0), operand(inst, 1)};
@@ -342,7 +357,9 @@ void SpirvEmitter::emit_llvm_intrinsic(const llvm::IntrinsicInst& inst) {
     const llvm::Type* type = inst.getType();
     const unsigned w = type->isVoidTy() || type->isStructTy() ? 0 : width_of(type);
     const auto a = [&](unsigned k) { return value(inst.getArgOperand(k)); };
-    const auto glsl = [&](GLSLstd450 g, llvm::ArrayRef<uint32_t> args) { define(&inst, ext(type_of(type), g, args)); };
+    const auto glsl = [&](GLSLstd450 g, llvm::ArrayRef<uint32_t> args) {
+        define(&inst, ext(type_of(type), g, args));
+    };
     switch (inst.getIntrinsicID()) {
     case I::fma:
     case I::fmuladd: return define(&inst, exact(ext(type_of(type), GLSLstd450Fma, {a(0), a(1), a(2)})));
@@ -370,7 +387,8 @@ void SpirvEmitter::emit_llvm_intrinsic(const llvm::IntrinsicInst& inst) {
         const uint32_t r = ext(type_of(type), g, {widen_signed(a(0), type), widen_signed(a(1), type)});
         return define(&inst, narrow(r, type));
     }
-    case I::abs: return define(&inst, narrow(ext(type_of(type), GLSLstd450SAbs, {widen_signed(a(0), type)}), type));
+    case I::abs:
+        return define(&inst, narrow(ext(type_of(type), GLSLstd450SAbs, {widen_signed(a(0), type)}), type));
     case I::copysign: {
         if (!scalar_of(type)->isFloatTy())
             break;
@@ -383,9 +401,11 @@ void SpirvEmitter::emit_llvm_intrinsic(const llvm::IntrinsicInst& inst) {
     }
     case I::ctpop:
         if (w == 64) {
-            const uint32_t pair = op(spv::OpBitCount, vec(u32(), 2), {op(spv::OpBitcast, vec(u32(), 2), {a(0)})});
-            const uint32_t sum = op(spv::OpIAdd, u32(), {op(spv::OpCompositeExtract, u32(), {pair, 0}),
-                                                         op(spv::OpCompositeExtract, u32(), {pair, 1})});
+            const uint32_t pair =
+                op(spv::OpBitCount, vec(u32(), 2), {op(spv::OpBitcast, vec(u32(), 2), {a(0)})});
+            const uint32_t sum = op(spv::OpIAdd, u32(),
+                                    {op(spv::OpCompositeExtract, u32(), {pair, 0}),
+                                     op(spv::OpCompositeExtract, u32(), {pair, 1})});
             return define(&inst, op(spv::OpUConvert, u64(), {sum}));
         }
         return define(&inst, op(spv::OpBitCount, type_of(type), {a(0)}));
@@ -393,24 +413,34 @@ void SpirvEmitter::emit_llvm_intrinsic(const llvm::IntrinsicInst& inst) {
     case I::cttz: return define(&inst, count_trailing_zeros(a(0), type));
     case I::bitreverse:
         if (w == 64) {
-            const uint32_t pair = op(spv::OpBitReverse, vec(u32(), 2), {op(spv::OpBitcast, vec(u32(), 2), {a(0)})});
+            const uint32_t pair =
+                op(spv::OpBitReverse, vec(u32(), 2), {op(spv::OpBitcast, vec(u32(), 2), {a(0)})});
             const uint32_t turned = op(spv::OpVectorShuffle, vec(u32(), 2), {pair, pair, 1, 0});
             return define(&inst, op(spv::OpBitcast, u64(), {turned}));
         } else {
             const uint32_t r = op(spv::OpBitReverse, type_of(type), {a(0)});
-            return define(&inst, w < 32 ? op(spv::OpShiftRightLogical, type_of(type), {r, int_constant(type, 32 - w)}) : r);
+            return define(
+                &inst,
+                w < 32 ? op(spv::OpShiftRightLogical, type_of(type), {r, int_constant(type, 32 - w)}) : r);
         }
     case I::bswap: {
         if (w != 32 && w != 16)
             break;
         const uint32_t t = type_of(type), v = a(0);
-        const auto shl = [&](uint32_t x, uint32_t n) { return op(spv::OpShiftLeftLogical, t, {x, int_constant(type, n)}); };
-        const auto shr = [&](uint32_t x, uint32_t n) { return op(spv::OpShiftRightLogical, t, {x, int_constant(type, n)}); };
-        const auto mask = [&](uint32_t x, uint32_t m) { return op(spv::OpBitwiseAnd, t, {x, int_constant(type, m)}); };
+        const auto shl = [&](uint32_t x, uint32_t n) {
+            return op(spv::OpShiftLeftLogical, t, {x, int_constant(type, n)});
+        };
+        const auto shr = [&](uint32_t x, uint32_t n) {
+            return op(spv::OpShiftRightLogical, t, {x, int_constant(type, n)});
+        };
+        const auto mask = [&](uint32_t x, uint32_t m) {
+            return op(spv::OpBitwiseAnd, t, {x, int_constant(type, m)});
+        };
         const auto either = [&](uint32_t x, uint32_t y) { return op(spv::OpBitwiseOr, t, {x, y}); };
         if (w == 16)
             return define(&inst, mask(either(shl(v, 8), shr(v, 8)), 0xffff));
-        return define(&inst, either(either(shl(v, 24), mask(shl(v, 8), 0xff0000)), either(mask(shr(v, 8), 0xff00), shr(v, 24))));
+        return define(&inst, either(either(shl(v, 24), mask(shl(v, 8), 0xff0000)),
+                                    either(mask(shr(v, 8), 0xff00), shr(v, 24))));
     }
     case I::fshl:
     case I::fshr: {
@@ -554,7 +584,8 @@ bool SpirvEmitter::emit_float_intrinsic(const llvm::CallInst& call, Intrinsic id
     }
     case Intrinsic::ftz: define(&call, flush_denormal(a(0))); return true;
     case Intrinsic::fchk: {
-        // Exponents near the ends of the range take the slow path, as do zeros, denormals, infinities and NaNs.
+        // Exponents near the ends of the range take the slow path, as do zeros, denormals, infinities and
+        // NaNs.
         const uint32_t ea = exponent(to_bits(a(0))), eb = exponent(to_bits(a(1)));
         const auto outside = [&](uint32_t e, uint32_t low, uint32_t high) {
             return op(spv::OpUGreaterThan, boolean(), {op(spv::OpISub, u32(), {e, uc(low)}), uc(high - low)});

@@ -54,6 +54,9 @@ Result<std::vector<uint32_t>> SpirvEmitter::run() {
         return e;
     }
     b_.capability(spv::CapabilityShader);
+    const llvm::Function* wide =
+        shader_.module->getFunction(intrinsic_info(Intrinsic::shared_atomic_64).name);
+    wide_shared_ = wide && !wide->use_empty();
     auto program = plan();
     if (!program) {
         program.error().code = static_cast<uint16_t>(LossCode::vulkan);
@@ -174,7 +177,8 @@ void SpirvEmitter::emit_flow(const FlowProgram& program) {
                 return;
             }
             const bool wide = sw->getCondition()->getType()->getIntegerBitWidth() > 32;
-            llvm::SmallVector<uint32_t, 64> words{value(sw->getCondition()), labels[program.targets[o.first]]};
+            llvm::SmallVector<uint32_t, 64> words{value(sw->getCondition()),
+                                                  labels[program.targets[o.first]]};
             for (const auto& c : sw->cases()) {
                 const uint64_t literal = c.getCaseValue()->getZExtValue();
                 words.push_back(static_cast<uint32_t>(literal));
@@ -187,7 +191,8 @@ void SpirvEmitter::emit_flow(const FlowProgram& program) {
             break;
         }
         case FlowOp::dispatch: {
-            llvm::SmallVector<uint32_t, 16> words{load(u32(), selectors_[o.a]), labels[program.targets[o.first]]};
+            llvm::SmallVector<uint32_t, 16> words{load(u32(), selectors_[o.a]),
+                                                  labels[program.targets[o.first]]};
             for (uint32_t i = 1; i < o.count; ++i) {
                 words.push_back(i);
                 words.push_back(labels[program.targets[o.first + i]]);
@@ -279,12 +284,14 @@ void SpirvEmitter::execution_modes() {
                 mode(spv::ExecutionModeEarlyFragmentTests); // L-012
             break;
         case Stage::compute:
-            mode(spv::ExecutionModeLocalSize, {face_.local_size[0], face_.local_size[1], face_.local_size[2]});
+            mode(spv::ExecutionModeLocalSize,
+                 {face_.local_size[0], face_.local_size[1], face_.local_size[2]});
             break;
         case Stage::geometry: {
-            constexpr spv::ExecutionMode kInputs[] = {spv::ExecutionModeInputPoints, spv::ExecutionModeInputLines,
-                                                      spv::ExecutionModeInputLinesAdjacency, spv::ExecutionModeTriangles,
-                                                      spv::ExecutionModeInputTrianglesAdjacency};
+            constexpr spv::ExecutionMode kInputs[] = {
+                spv::ExecutionModeInputPoints, spv::ExecutionModeInputLines,
+                spv::ExecutionModeInputLinesAdjacency, spv::ExecutionModeTriangles,
+                spv::ExecutionModeInputTrianglesAdjacency};
             const uint32_t n = input_vertices();
             mode(kInputs[n == 1 ? 0 : n == 2 ? 1 : n == 4 ? 2 : n == 3 ? 3 : 4]);
             mode(face_.output_topology == 1   ? spv::ExecutionModeOutputPoints
@@ -311,7 +318,8 @@ void SpirvEmitter::execution_modes() {
     }
 }
 
-// ---- blocks and instructions ----------------------------------------------------------------------------------------
+// ---- blocks and instructions
+// ----------------------------------------------------------------------------------------
 
 void SpirvEmitter::emit_block(const llvm::BasicBlock& block) {
     for (const llvm::Instruction& inst : block) {
@@ -329,7 +337,8 @@ void SpirvEmitter::emit_block(const llvm::BasicBlock& block) {
     store_phis(block);
 }
 
-// A successor's phis take this block's values. Storing for every successor is safe: each way into a block stores anew.
+// A successor's phis take this block's values. Storing for every successor is safe: each way into a block
+// stores anew.
 void SpirvEmitter::store_phis(const llvm::BasicBlock& block) {
     const llvm::Instruction* t = block.getTerminator();
     for (unsigned k = 0; k < t->getNumSuccessors(); ++k) {
@@ -365,8 +374,8 @@ void SpirvEmitter::emit_instruction(const llvm::Instruction& inst) {
                 it->second = static_cast<uint32_t>(*id) + 1;
         if (it->second) {
             const auto id = static_cast<Intrinsic>(it->second - 1);
-            if (emit_memory(*call, id) || emit_io(*call, id) || emit_texture(*call, id) || emit_lanes(*call, id) ||
-                emit_float_intrinsic(*call, id))
+            if (emit_memory(*call, id) || emit_io(*call, id) || emit_texture(*call, id) ||
+                emit_lanes(*call, id) || emit_float_intrinsic(*call, id))
                 return;
             fail("operation " + callee->getName().str() + " is not implemented");
             return;
@@ -400,7 +409,8 @@ void SpirvEmitter::emit_instruction(const llvm::Instruction& inst) {
     }
 }
 
-// ---- values ---------------------------------------------------------------------------------------------------------
+// ---- values
+// ---------------------------------------------------------------------------------------------------------
 
 uint32_t SpirvEmitter::op(spv::Op o, uint32_t type, llvm::ArrayRef<uint32_t> operands) {
     const uint32_t id = b_.new_id();
@@ -437,7 +447,8 @@ uint32_t SpirvEmitter::fc(float v) {
     return b_.constant(f32(), bits);
 }
 
-// Integers of up to 32 bits are 32-bit words with zeros above their width: needs no 8- and 16-bit device features.
+// Integers of up to 32 bits are 32-bit words with zeros above their width: needs no 8- and 16-bit device
+// features.
 uint32_t SpirvEmitter::type_of(const llvm::Type* type) {
     if (const auto* v = llvm::dyn_cast<llvm::FixedVectorType>(type)) {
         const unsigned n = v->getNumElements();
@@ -533,7 +544,8 @@ uint32_t SpirvEmitter::int_constant(const llvm::Type* like, uint64_t v) {
     const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(like);
     const llvm::Type* scalar = vector ? vector->getElementType() : like;
     const uint32_t type = type_of(scalar);
-    const uint32_t c = scalar->getIntegerBitWidth() == 64 ? b_.constant64(type, v) : uc(static_cast<uint32_t>(v));
+    const uint32_t c =
+        scalar->getIntegerBitWidth() == 64 ? b_.constant64(type, v) : uc(static_cast<uint32_t>(v));
     return splat(c, type, vector ? vector->getNumElements() : 1);
 }
 

@@ -1,4 +1,5 @@
-// The emitter's state, shared by the files that lower one family each. Nobody outside emit/spirv includes this.
+// The emitter's state, shared by the files that lower one family each. Nobody outside emit/spirv includes
+// this.
 #pragma once
 #include "compiler/emit/spirv/spirv_builder.h"
 #include "compiler/emit/spirv/spirv_emitter.h"
@@ -59,13 +60,16 @@ class SpirvEmitter {
     void store(uint32_t pointer, uint32_t v) { effect(spv::OpStore, {pointer, v}); }
     uint32_t to_float(uint32_t bits) { return op(spv::OpBitcast, f32(), {bits}); }
     uint32_t to_bits(uint32_t f) { return op(spv::OpBitcast, u32(), {f}); }
-    uint32_t select(uint32_t type, uint32_t c, uint32_t a, uint32_t z) { return op(spv::OpSelect, type, {c, a, z}); }
+    uint32_t select(uint32_t type, uint32_t c, uint32_t a, uint32_t z) {
+        return op(spv::OpSelect, type, {c, a, z});
+    }
     void begin_block(uint32_t label) {
         effect(spv::OpLabel, {label});
         current_ = label;
     }
     uint32_t function_variable(uint32_t type);
-    // Compare-and-swap until `next` of the old value is stored; `exchange(new, old)` swaps once. Returns the old value.
+    // Compare-and-swap until `next` of the old value is stored; `exchange(new, old)` swaps once. Returns the
+    // old value.
     uint32_t swap_loop(uint32_t type, uint32_t first, const std::function<uint32_t(uint32_t)>& next,
                        const std::function<uint32_t(uint32_t, uint32_t)>& exchange);
 
@@ -76,7 +80,8 @@ class SpirvEmitter {
     void emit_vector(const llvm::Instruction& inst);
     void emit_llvm_intrinsic(const llvm::IntrinsicInst& inst);
     uint32_t bitcast(uint32_t v, const llvm::Type* from, const llvm::Type* to);
-    uint32_t narrow(uint32_t v, const llvm::Type* type); // clears bits above the width of an integer below 32 bits
+    uint32_t narrow(uint32_t v,
+                    const llvm::Type* type); // clears bits above the width of an integer below 32 bits
     uint32_t widen_signed(uint32_t v, const llvm::Type* type);
     uint32_t count_leading_zeros(uint32_t v, const llvm::Type* type);
     uint32_t count_trailing_zeros(uint32_t v, const llvm::Type* type);
@@ -90,11 +95,12 @@ class SpirvEmitter {
     uint32_t uniform_word(uint32_t binding, const llvm::Value* offset);
     uint32_t storage_variable(uint32_t binding);
     uint32_t storage64_variable(uint32_t binding);
+    uint32_t shared_block(uint32_t element, uint32_t bytes, uint32_t& variable);
     uint32_t word_pointer(Memory m, uint32_t binding, const llvm::Value* offset);
     uint32_t load_small(Memory m, uint32_t binding, const llvm::Value* offset, uint32_t bits);
     void store_small(Memory m, uint32_t binding, const llvm::Value* offset, uint32_t v, uint32_t bits);
-    uint32_t atomic(uint32_t pointer, uint32_t type, spv::Scope scope, AtomicOp o, uint32_t v, uint32_t comparand,
-                    bool is64);
+    uint32_t atomic(uint32_t pointer, uint32_t type, spv::Scope scope, AtomicOp o, uint32_t v,
+                    uint32_t comparand, bool is64);
     uint32_t shifted(const llvm::Value* offset, uint32_t shift); // offset >> shift
     const Binding* binding_at(const llvm::Value* operand, uint32_t& index);
     void decorate_binding(uint32_t variable, uint32_t binding);
@@ -103,11 +109,13 @@ class SpirvEmitter {
     // ---- io.cpp ----
     bool emit_io(const llvm::CallInst& call, Intrinsic id);
     uint32_t builtin(spv::BuiltIn which, uint32_t type, spv::StorageClass storage = spv::StorageClassInput);
-    uint32_t builtin_word(spv::BuiltIn which);                       // loads a u32 input builtin
+    uint32_t builtin_word(spv::BuiltIn which);                          // loads a u32 input builtin
     uint32_t builtin_component(spv::BuiltIn which, uint32_t component); // of a uvec3 input builtin
     uint32_t attribute_input(uint32_t offset, uint32_t vertex, bool as_float, const llvm::CallInst* interp);
     uint32_t attribute_dynamic(const llvm::Value* offset, uint32_t vertex);
     void attribute_output(uint32_t offset, uint32_t bits, const llvm::Value* vertex);
+    // Location of a[offset]; kNoLocation if it is none. Fixed-function and generic values may not meet.
+    uint32_t location_of(uint32_t offset, bool input);
     uint32_t input_variable(uint32_t location);
     uint32_t output_variable(uint32_t location, bool patch = false);
     uint32_t position_variable();
@@ -135,18 +143,21 @@ class SpirvEmitter {
     // The variable of binding `index` as this shape; `combined` = with its sampler.
     uint32_t resource_variable(uint32_t index, const Shape& s, bool combined);
     uint32_t sampler_variable(uint32_t index);
-    uint32_t resource_pointer(uint32_t binding, uint32_t variable, uint32_t element_type, const llvm::Value* index,
-                              bool& non_uniform);
+    uint32_t resource_pointer(uint32_t binding, uint32_t variable, uint32_t element_type,
+                              const llvm::Value* index, bool& non_uniform);
     struct Texture {
         uint32_t image_type = 0, image = 0, sampled = 0;
         Shape shape{};
     };
     Texture texture(const llvm::CallInst& call, const TexDesc& d, bool with_sampler);
     uint32_t coordinate(const llvm::CallInst& call, unsigned first, const Shape& s, bool with_layer);
-    uint32_t integer_coordinate(const llvm::CallInst& call, unsigned first, const Shape& s, uint32_t offset_word);
+    uint32_t integer_coordinate(const llvm::CallInst& call, unsigned first, const Shape& s,
+                                uint32_t offset_word);
     void texel_result(const llvm::CallInst& call, uint32_t texel, Numeric numeric);
-    std::optional<uint32_t> constant_offset(const llvm::Value* packed, unsigned field_bits, unsigned field_step, unsigned n);
-    uint32_t dynamic_offset(uint32_t packed, unsigned first_bit, unsigned field_bits, unsigned field_step, unsigned n);
+    std::optional<uint32_t> constant_offset(const llvm::Value* packed, unsigned field_bits,
+                                            unsigned field_step, unsigned n);
+    uint32_t dynamic_offset(uint32_t packed, unsigned first_bit, unsigned field_bits, unsigned field_step,
+                            unsigned n);
     void emit_sample(const llvm::CallInst& call);
     void emit_gather(const llvm::CallInst& call);
     void emit_fetch(const llvm::CallInst& call);
@@ -188,7 +199,7 @@ class SpirvEmitter {
     std::vector<Resource> resources_;
     llvm::SmallDenseSet<uint32_t, 8> decorated_blocks_;
     uint32_t storage_struct_ = 0, storage64_struct_ = 0;
-    uint32_t shared_variable_ = 0, local_variable_ = 0;
+    uint32_t shared_variable_ = 0, shared64_variable_ = 0, local_variable_ = 0;
     bool needs_coherent_ = false;
 
     struct BuiltinVariable {
@@ -200,7 +211,8 @@ class SpirvEmitter {
     std::array<uint32_t, 32> inputs_{}, outputs_{}, patches_{};
     std::array<uint32_t, 8> colours_{};
     uint32_t position_ = 0, clip_variable_ = 0, clip_count_ = 0, clip_input_ = 0, clip_input_count_ = 0;
-    uint32_t dynamic_inputs_ = 0, sample_mask_ = 0;
+    std::array<uint32_t, 2> generic_locations_{}, fixed_locations_{}; // outputs, inputs: bit per location
+    bool wide_shared_ = false; // shared memory is accessed by 64-bit atomics too
     bool writes_depth_ = false;
 };
 

@@ -163,7 +163,8 @@ namespace {
 // Strongly connected components of the part of the graph where region[v] == id, without recursion.
 class Components {
   public:
-    Components(const FlowGraph& g, const std::vector<uint32_t>& region, uint32_t id) : g_(g), region_(region), id_(id) {}
+    Components(const FlowGraph& g, const std::vector<uint32_t>& region, uint32_t id)
+        : g_(g), region_(region), id_(id) {}
 
     std::vector<std::vector<uint32_t>> find(llvm::ArrayRef<uint32_t> nodes) {
         index_.assign(g_.nodes.size(), kNoNode);
@@ -246,7 +247,8 @@ void make_reducible(FlowGraph& graph, llvm::DenseMap<uint32_t, std::pair<uint32_
         work.pop_back();
         for (std::vector<uint32_t>& component : Components(graph, region, id).find(nodes)) {
             const auto self = [&](uint32_t v) {
-                return std::find(graph.nodes[v].succs.begin(), graph.nodes[v].succs.end(), v) != graph.nodes[v].succs.end();
+                return std::find(graph.nodes[v].succs.begin(), graph.nodes[v].succs.end(), v) !=
+                       graph.nodes[v].succs.end();
             };
             if (component.size() == 1 && !self(component[0]))
                 continue;

@@ -32,8 +32,9 @@ struct FlowAnalysis {
     std::vector<uint32_t> in_, out_;          // dominator tree intervals
 };
 
-// Gives every cycle with several entries a dispatcher node: its entries' edges set a selector and go to the dispatcher, which
-// branches by it. New nodes: setters (node -> selector, value) and dispatchers (node -> selector).
+// Gives every cycle with several entries a dispatcher node: its entries' edges set a selector and go to the
+// dispatcher, which branches by it. New nodes: setters (node -> selector, value) and dispatchers (node ->
+// selector).
 void make_reducible(FlowGraph& graph, llvm::DenseMap<uint32_t, std::pair<uint32_t, uint32_t>>& setters,
                     llvm::DenseMap<uint32_t, uint32_t>& dispatchers, uint32_t& selector_count);
 

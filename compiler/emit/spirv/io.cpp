@@ -1,13 +1,15 @@
 // Stage inputs and outputs by attribute address, built-in values, special registers, fragment outputs.
 #include "compiler/emit/spirv/emitter.h"
 #include "compiler/passes/pass_support.h"
+#include "runtime/abi/attributes.h"
 
 namespace dmsh {
 namespace {
 
 // Attribute byte addresses of the hardware (README of the maxwell-gfx corpus, "Attributes").
-constexpr uint32_t kPrimitiveIdOut = 0x40, kPrimitiveId = 0x60, kLayer = 0x64, kViewport = 0x68, kPointSize = 0x6c;
-constexpr uint32_t kPosition = 0x70, kGeneric = 0x80, kGenericEnd = 0x280, kClip = 0x2c0, kClipEnd = 0x2e0;
+constexpr uint32_t kPrimitiveIdOut = 0x40, kPrimitiveId = 0x60, kLayer = 0x64, kViewport = 0x68,
+                   kPointSize = 0x6c;
+constexpr uint32_t kPosition = 0x70, kGeneric = 0x80, kClip = 0x2c0, kClipEnd = 0x2e0;
 constexpr uint32_t kPointCoord = 0x2e0, kTessCoord = 0x2f0, kInstanceId = 0x2f8, kVertexId = 0x2fc;
 constexpr uint32_t kViewportMask = 0x3a0, kFrontFacing = 0x3fc;
 // Per-patch addresses: four outer levels, two inner levels, then generic values.
@@ -47,7 +49,9 @@ uint32_t SpirvEmitter::builtin(spv::BuiltIn which, uint32_t type, spv::StorageCl
     return variable;
 }
 
-uint32_t SpirvEmitter::builtin_word(spv::BuiltIn which) { return load(u32(), builtin(which, u32())); }
+uint32_t SpirvEmitter::builtin_word(spv::BuiltIn which) {
+    return load(u32(), builtin(which, u32()));
+}
 
 uint32_t SpirvEmitter::builtin_component(spv::BuiltIn which, uint32_t component) {
     const uint32_t v = load(vec(u32(), 3), builtin(which, vec(u32(), 3)));
@@ -56,6 +60,17 @@ uint32_t SpirvEmitter::builtin_component(spv::BuiltIn which, uint32_t component)
 
 uint32_t SpirvEmitter::numeric_type(Numeric n) {
     return n == Numeric::real ? f32() : n == Numeric::sint ? b_.int_type(32, true) : u32();
+}
+
+uint32_t SpirvEmitter::location_of(uint32_t offset, bool input) {
+    const uint32_t location = attribute_location(offset);
+    if (location == kNoLocation)
+        return location;
+    const bool generic = offset < kGeneric + 512;
+    (generic ? generic_locations_ : fixed_locations_)[input] |= 1u << location;
+    if (generic_locations_[input] & fixed_locations_[input])
+        fail("attribute " + hex(offset) + " shares its location with another value");
+    return location;
 }
 
 uint32_t SpirvEmitter::input_variable(uint32_t location) {
@@ -100,6 +115,8 @@ uint32_t SpirvEmitter::output_variable(uint32_t location, bool patch) {
     b_.decorate(variable, spv::DecorationLocation, {location});
     if (patch)
         b_.decorate(variable, spv::DecorationPatch);
+    if (patch ? outputs_[location] : patches_[location])
+        fail("a patch value and a vertex value share location " + std::to_string(location));
     // L-006: components that are not written read as (0, 0, 0, 1).
     if (stage_ != Stage::tess_control) {
         const uint32_t zero = b_.constant(scalar, 0), one = b_.constant(scalar, 0x3f800000u);
@@ -136,12 +153,13 @@ void SpirvEmitter::finish_position() {
 }
 
 // The word (or, as_float, the float) of input a[offset]; `interp` carries LOCATION and the packed offset.
-uint32_t SpirvEmitter::attribute_input(uint32_t offset, uint32_t vertex, bool as_float, const llvm::CallInst* interp) {
+uint32_t SpirvEmitter::attribute_input(uint32_t offset, uint32_t vertex, bool as_float,
+                                       const llvm::CallInst* interp) {
     const auto from_float = [&](uint32_t f) { return as_float ? f : to_bits(f); };
     const auto from_word = [&](uint32_t w) { return as_float ? to_float(w) : w; };
     const bool fragment = stage_ == Stage::fragment;
-    if (offset >= kGeneric && offset < kGenericEnd) {
-        const uint32_t location = (offset - kGeneric) / 16, component = offset / 4 % 4;
+    if (const uint32_t location = location_of(offset, true); location != kNoLocation) {
+        const uint32_t component = offset / 4 % 4;
         const uint32_t variable = input_variable(location);
         const Varying* v = varying(true, location);
         const Numeric numeric = v ? v->numeric : Numeric::real;
@@ -186,7 +204,8 @@ uint32_t SpirvEmitter::attribute_input(uint32_t offset, uint32_t vertex, bool as
         }
         chain.insert(chain.begin(), builtin(which, type));
         chain.push_back(uc(component));
-        return from_float(load(f32(), op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassInput, f32()), chain)));
+        return from_float(
+            load(f32(), op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassInput, f32()), chain)));
     };
     if (offset >= kPosition && offset < kGeneric) {
         if (fragment)
@@ -203,14 +222,16 @@ uint32_t SpirvEmitter::attribute_input(uint32_t offset, uint32_t vertex, bool as
         if (arrayed_inputs())
             chain.push_back(vertex);
         chain.push_back(uc(k));
-        return from_float(load(f32(), op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassInput, f32()), chain)));
+        return from_float(
+            load(f32(), op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassInput, f32()), chain)));
     }
     switch (offset) {
     case kPrimitiveId:
         if (stage_ == Stage::vertex || stage_ == Stage::compute)
             break;
-        b_.capability(stage_ == Stage::tess_control || stage_ == Stage::tess_evaluation ? spv::CapabilityTessellation
-                                                                                       : spv::CapabilityGeometry);
+        b_.capability(stage_ == Stage::tess_control || stage_ == Stage::tess_evaluation
+                          ? spv::CapabilityTessellation
+                          : spv::CapabilityGeometry);
         return from_word(builtin_word(spv::BuiltInPrimitiveId));
     case kLayer:
         if (!fragment)
@@ -225,8 +246,9 @@ uint32_t SpirvEmitter::attribute_input(uint32_t offset, uint32_t vertex, bool as
     case kPointSize:
         if (arrayed_inputs()) {
             const uint32_t variable = builtin(spv::BuiltInPointSize, b_.array_type(f32(), input_vertices()));
-            return from_float(load(
-                f32(), op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassInput, f32()), {variable, vertex})));
+            return from_float(
+                load(f32(), op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassInput, f32()),
+                               {variable, vertex})));
         }
         break;
     case kPointCoord:
@@ -242,8 +264,9 @@ uint32_t SpirvEmitter::attribute_input(uint32_t offset, uint32_t vertex, bool as
     case kInstanceId: // T-032: without the base
         if (stage_ != Stage::vertex)
             break;
-        return from_word(op(spv::OpISub, u32(),
-                            {builtin_word(spv::BuiltInInstanceIndex), special(SpecialRegister::base_instance)}));
+        return from_word(
+            op(spv::OpISub, u32(),
+               {builtin_word(spv::BuiltInInstanceIndex), special(SpecialRegister::base_instance)}));
     case kVertexId:
         if (stage_ != Stage::vertex)
             break;
@@ -251,10 +274,12 @@ uint32_t SpirvEmitter::attribute_input(uint32_t offset, uint32_t vertex, bool as
     case kFrontFacing:
         if (!fragment)
             break;
-        return from_word(select(u32(), load(boolean(), builtin(spv::BuiltInFrontFacing, boolean())), uc(~0u), uc(0)));
+        return from_word(
+            select(u32(), load(boolean(), builtin(spv::BuiltInFrontFacing, boolean())), uc(~0u), uc(0)));
     default: break;
     }
-    return fail("input attribute " + hex(offset) + " of stage " + std::string(stage_name(stage_)) + " is not implemented");
+    return fail("input attribute " + hex(offset) + " of stage " + std::string(stage_name(stage_)) +
+                " is not implemented");
 }
 
 // An address known at run time: the words that the stage has, selected one by one. Others read 0.
@@ -278,15 +303,15 @@ void SpirvEmitter::attribute_output(uint32_t offset, uint32_t bits, const llvm::
         if (stage_ == Stage::tess_control) // Vulkan lets an invocation write its own vertex only
             chain.push_back(builtin_word(spv::BuiltInInvocationId));
     };
-    if (offset >= kGeneric && offset < kGenericEnd) {
-        const uint32_t location = (offset - kGeneric) / 16;
+    if (const uint32_t location = location_of(offset, false); location != kNoLocation) {
         const Varying* v = varying(false, location);
         const Numeric numeric = v ? v->numeric : Numeric::real;
         chain.push_back(output_variable(location));
         per_vertex();
         chain.push_back(uc(offset / 4 % 4));
         const uint32_t type = numeric_type(numeric);
-        const uint32_t pointer = op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, type), chain);
+        const uint32_t pointer =
+            op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, type), chain);
         store(pointer, numeric == Numeric::uint ? bits : op(spv::OpBitcast, type, {bits}));
         return;
     }
@@ -302,8 +327,9 @@ void SpirvEmitter::attribute_output(uint32_t offset, uint32_t bits, const llvm::
         if (!clip_variable_)
             clip_variable_ = b_.new_id();
         clip_count_ = std::max(clip_count_, k + 1);
-        store(op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, f32()), {clip_variable_, uc(k)}),
-              to_float(bits));
+        store(
+            op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, f32()), {clip_variable_, uc(k)}),
+            to_float(bits));
         return;
     }
     switch (offset) {
@@ -325,7 +351,8 @@ void SpirvEmitter::attribute_output(uint32_t offset, uint32_t bits, const llvm::
     case kViewport:
         if (stage_ == Stage::tess_control)
             break;
-        b_.capability(stage_ == Stage::geometry ? spv::CapabilityMultiViewport : spv::CapabilityShaderViewportIndex);
+        b_.capability(stage_ == Stage::geometry ? spv::CapabilityMultiViewport
+                                                : spv::CapabilityShaderViewportIndex);
         store(builtin(spv::BuiltInViewportIndex, u32(), spv::StorageClassOutput), bits);
         return;
     case kPrimitiveIdOut:
@@ -337,7 +364,8 @@ void SpirvEmitter::attribute_output(uint32_t offset, uint32_t bits, const llvm::
     case kViewportMask: break; // needs NV_viewport_array2; the link stage turns it into layers and viewports
     default: break;
     }
-    fail("output attribute " + hex(offset) + " of stage " + std::string(stage_name(stage_)) + " is not implemented");
+    fail("output attribute " + hex(offset) + " of stage " + std::string(stage_name(stage_)) +
+         " is not implemented");
 }
 
 // Pointer to a tessellation level; 0 if `offset` is none.
@@ -358,7 +386,8 @@ uint32_t SpirvEmitter::tess_level(uint32_t offset, bool output) {
 uint32_t SpirvEmitter::patch_input(uint32_t offset, uint32_t) {
     if (offset < kPatchGeneric) {
         const uint32_t pointer = tess_level(offset, stage_ == Stage::tess_control);
-        return pointer ? to_bits(load(f32(), pointer)) : fail("patch attribute " + hex(offset) + " is not implemented");
+        return pointer ? to_bits(load(f32(), pointer))
+                       : fail("patch attribute " + hex(offset) + " is not implemented");
     }
     const uint32_t location = (offset - kPatchGeneric) / 16;
     if (location >= patches_.size())
@@ -374,8 +403,8 @@ uint32_t SpirvEmitter::patch_input(uint32_t offset, uint32_t) {
         b_.decorate(variable, spv::DecorationLocation, {location});
         b_.decorate(variable, spv::DecorationPatch);
     }
-    const uint32_t pointer =
-        op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassInput, f32()), {variable, uc(offset / 4 % 4)});
+    const uint32_t pointer = op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassInput, f32()),
+                                {variable, uc(offset / 4 % 4)});
     return to_bits(load(f32(), pointer));
 }
 
@@ -385,7 +414,10 @@ uint32_t SpirvEmitter::special(SpecialRegister reg) {
     const auto below = [&](uint32_t l) { return op(spv::OpISub, u32(), {bit(l), uc(1)}); };
     const bool compute = stage_ == Stage::compute;
     switch (reg) {
-    case SpecialRegister::laneid: return lane();
+    case SpecialRegister::laneid:
+        // The hardware runs a patch on lanes that follow each other, and code finds the patch's vertices from
+        // lane - invocation; here vertices count from 0.
+        return stage_ == Stage::tess_control ? special(SpecialRegister::invocation_id) : lane();
     case SpecialRegister::tid_x:
     case SpecialRegister::tid_y:
     case SpecialRegister::tid_z:
@@ -399,7 +431,8 @@ uint32_t SpirvEmitter::special(SpecialRegister reg) {
         if (!compute)
             break;
         return builtin_component(spv::BuiltInWorkgroupId,
-                                 static_cast<uint32_t>(reg) - static_cast<uint32_t>(SpecialRegister::ctaid_x));
+                                 static_cast<uint32_t>(reg) -
+                                     static_cast<uint32_t>(SpecialRegister::ctaid_x));
     case SpecialRegister::tid_packed: { // x bits 0..15, y 16..25, z 26..31
         if (!compute)
             break;
@@ -415,8 +448,8 @@ uint32_t SpirvEmitter::special(SpecialRegister reg) {
         b_.capability(stage_ == Stage::geometry ? spv::CapabilityGeometry : spv::CapabilityTessellation);
         return builtin_word(spv::BuiltInInvocationId);
     case SpecialRegister::invocation_info: {
-        // Bits 16..23: vertices of the input primitive or patch. The rest scales warp-local vertex handles, which are plain
-        // vertex indices here, and reads as 0.
+        // Bits 16..23: vertices of the input primitive or patch. The rest scales warp-local vertex handles,
+        // which are plain vertex indices here, and reads as 0.
         if (stage_ == Stage::geometry)
             return uc(input_vertices() << 16);
         if (stage_ != Stage::tess_control && stage_ != Stage::tess_evaluation)
@@ -465,7 +498,8 @@ bool SpirvEmitter::emit_io(const llvm::CallInst& call, Intrinsic id) {
     case Intrinsic::attr_load: {
         const uint32_t vertex = value(arg(1));
         const auto offset = literal(arg(0));
-        define(&call, offset ? attribute_input(*offset, vertex, false, nullptr) : attribute_dynamic(arg(0), vertex));
+        define(&call,
+               offset ? attribute_input(*offset, vertex, false, nullptr) : attribute_dynamic(arg(0), vertex));
         return true;
     }
     case Intrinsic::attr_interp: {
@@ -491,9 +525,11 @@ bool SpirvEmitter::emit_io(const llvm::CallInst& call, Intrinsic id) {
                     return true;
                 }
                 const uint32_t type = numeric_type(v.numeric);
-                const uint32_t pointer = op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, type),
-                                            {output_variable(v.location), uc(k)});
-                const uint32_t hit = op(spv::OpIEqual, boolean(), {at, uc(kGeneric + 16 * v.location + 4 * k)});
+                const uint32_t pointer =
+                    op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, type),
+                       {output_variable(v.location), uc(k)});
+                const uint32_t hit =
+                    op(spv::OpIEqual, boolean(), {at, uc(kGeneric + 16 * v.location + 4 * k)});
                 const uint32_t next = v.numeric == Numeric::uint ? bits : op(spv::OpBitcast, type, {bits});
                 store(pointer, select(type, hit, next, load(type, pointer)));
             }
@@ -501,14 +537,19 @@ bool SpirvEmitter::emit_io(const llvm::CallInst& call, Intrinsic id) {
     }
     case Intrinsic::attr_load_out: {
         const auto offset = literal(arg(0));
+        if (offset &&
+            stage_ == Stage::tess_evaluation) { // the tessellation coordinate lies among the outputs
+            define(&call, attribute_input(*offset, value(arg(1)), false, nullptr));
+            return true;
+        }
         if (!offset || stage_ != Stage::tess_control) {
             fail("reading back an output at a run-time address or outside tess_control");
             return true;
         }
         const uint32_t vertex = value(arg(1));
         uint32_t variable;
-        if (*offset >= kGeneric && *offset < kGenericEnd)
-            variable = output_variable((*offset - kGeneric) / 16);
+        if (const uint32_t location = location_of(*offset, false); location != kNoLocation)
+            variable = output_variable(location);
         else if (*offset >= kPosition && *offset < kGeneric)
             variable = position_variable();
         else
@@ -557,12 +598,13 @@ bool SpirvEmitter::emit_io(const llvm::CallInst& call, Intrinsic id) {
             b_.decorate(variable, spv::DecorationLocation, {*target});
             if (mask != 15) {
                 const uint32_t zero = b_.constant(type, 0);
-                const uint32_t start = b_.global(spv::OpConstantComposite, vec(type, 4), {zero, zero, zero, zero});
+                const uint32_t start =
+                    b_.global(spv::OpConstantComposite, vec(type, 4), {zero, zero, zero, zero});
                 SpirvBuilder::put(prologue_, spv::OpStore, {variable, start});
             }
         }
-        const uint32_t pointer =
-            op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, type), {variable, uc(*component)});
+        const uint32_t pointer = op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, type),
+                                    {variable, uc(*component)});
         const uint32_t bits = value(arg(2));
         store(pointer, numeric == Numeric::uint ? bits : op(spv::OpBitcast, type, {bits}));
         return true;
@@ -572,7 +614,8 @@ bool SpirvEmitter::emit_io(const llvm::CallInst& call, Intrinsic id) {
         store(builtin(spv::BuiltInFragDepth, f32(), spv::StorageClassOutput), value(arg(0)));
         return true;
     case Intrinsic::frag_mask: {
-        const uint32_t variable = builtin(spv::BuiltInSampleMask, b_.array_type(u32(), 1), spv::StorageClassOutput);
+        const uint32_t variable =
+            builtin(spv::BuiltInSampleMask, b_.array_type(u32(), 1), spv::StorageClassOutput);
         const uint32_t pointer =
             op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, u32()), {variable, uc(0)});
         store(pointer, value(arg(0)));
@@ -598,10 +641,15 @@ bool SpirvEmitter::emit_io(const llvm::CallInst& call, Intrinsic id) {
         return true;
     case Intrinsic::special: {
         const auto reg = literal(arg(0));
-        define(&call, reg ? special(static_cast<SpecialRegister>(*reg)) : fail("a special register that is no constant"));
+        define(&call, reg ? special(static_cast<SpecialRegister>(*reg))
+                          : fail("a special register that is no constant"));
         return true;
     }
     case Intrinsic::clock: {
+        if (options_.for_msl) { // L0050
+            define(&call, uc(0));
+            return true;
+        }
         b_.capability(spv::CapabilityShaderClockKHR);
         b_.extension("SPV_KHR_shader_clock");
         const uint32_t pair = op(spv::OpReadClockKHR, vec(u32(), 2), {uc(spv::ScopeSubgroup)});

@@ -8,8 +8,8 @@ uint32_t SpirvEmitter::lane() {
     return builtin_word(spv::BuiltInSubgroupLocalInvocationId);
 }
 
-// SHFL: which lane is read, and whether that lane is inside the segment (else the own value is kept). `c` holds the clamp in
-// bits 0..4 and the segment mask in bits 8..12 (PTX ISA, shfl).
+// SHFL: which lane is read, and whether that lane is inside the segment (else the own value is kept). `c`
+// holds the clamp in bits 0..4 and the segment mask in bits 8..12 (PTX ISA, shfl).
 uint32_t SpirvEmitter::source_lane(uint32_t mode, uint32_t bsel, uint32_t c, uint32_t& valid) {
     const uint32_t own = lane();
     const uint32_t b = op(spv::OpBitwiseAnd, u32(), {bsel, uc(31)});

@@ -83,6 +83,25 @@ uint32_t SpirvEmitter::storage64_variable(uint32_t index) {
     return variable = b_.variable(spv::StorageClassStorageBuffer, storage64_struct_);
 }
 
+// Shared memory with an explicit layout, so that words and pairs of words may alias.
+uint32_t SpirvEmitter::shared_block(uint32_t element, uint32_t bytes, uint32_t& variable) {
+    if (!variable) {
+        b_.capability(spv::CapabilityWorkgroupMemoryExplicitLayoutKHR);
+        b_.extension("SPV_KHR_workgroup_memory_explicit_layout");
+        // Same shape as other arrays of words, but with a stride: a type of its own.
+        const uint32_t array = b_.new_id();
+        SpirvBuilder::put(b_.globals, spv::OpTypeArray,
+                          {array, element, uc((face_.shared_bytes + bytes - 1) / bytes)});
+        b_.decorate(array, spv::DecorationArrayStride, {bytes});
+        const uint32_t block = b_.global(spv::OpTypeStruct, 0, {array});
+        b_.decorate(block, spv::DecorationBlock);
+        b_.decorate_member(block, 0, spv::DecorationOffset, {0});
+        variable = b_.variable(spv::StorageClassWorkgroup, block);
+        b_.decorate(variable, spv::DecorationAliased);
+    }
+    return variable;
+}
+
 uint32_t SpirvEmitter::word_pointer(Memory m, uint32_t binding, const llvm::Value* offset) {
     switch (m) {
     case Memory::ssbo: {
@@ -94,11 +113,14 @@ uint32_t SpirvEmitter::word_pointer(Memory m, uint32_t binding, const llvm::Valu
         const uint32_t words = (face_.shared_bytes + 3) / 4;
         if (!words)
             return fail("shared memory is used but has no size");
-        if (!shared_variable_)
-            shared_variable_ = b_.variable(spv::StorageClassWorkgroup, b_.array_type(u32(), words));
         const auto k = literal(offset);
         if (k && *k / 4 >= words)
             return fail("shared memory is used past its size");
+        if (wide_shared_)
+            return op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassWorkgroup, u32()),
+                      {shared_block(u32(), 4, shared_variable_), uc(0), shifted(offset, 2)});
+        if (!shared_variable_)
+            shared_variable_ = b_.variable(spv::StorageClassWorkgroup, b_.array_type(u32(), words));
         return op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassWorkgroup, u32()),
                   {shared_variable_, shifted(offset, 2)});
     }
@@ -114,7 +136,8 @@ uint32_t SpirvEmitter::word_pointer(Memory m, uint32_t binding, const llvm::Valu
             index = uc(std::min(*k / 4, words - 1));
         else
             index = ext(u32(), GLSLstd450UMin, {shifted(offset, 2), uc(words - 1)});
-        return op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassPrivate, u32()), {local_variable_, index});
+        return op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassPrivate, u32()),
+                  {local_variable_, index});
     }
     }
     return fail("an unknown memory");
@@ -134,7 +157,8 @@ uint32_t SpirvEmitter::load_small(Memory m, uint32_t binding, const llvm::Value*
               {op(spv::OpShiftRightLogical, u32(), {word, shift}), uc((1u << bits) - 1)});
 }
 
-void SpirvEmitter::store_small(Memory m, uint32_t binding, const llvm::Value* offset, uint32_t v, uint32_t bits) {
+void SpirvEmitter::store_small(Memory m, uint32_t binding, const llvm::Value* offset, uint32_t v,
+                               uint32_t bits) {
     const uint32_t pointer = word_pointer(m, binding, offset);
     const uint32_t byte = op(spv::OpBitwiseAnd, u32(), {value(offset), uc(3)});
     const uint32_t shift = op(spv::OpShiftLeftLogical, u32(), {byte, uc(3)});
@@ -182,8 +206,9 @@ uint32_t SpirvEmitter::atomic(uint32_t pointer, uint32_t type, spv::Scope scope_
         });
     case AtomicOp::dec: // wraps to v at 0 and from above v
         return looped([&](uint32_t old) {
-            const uint32_t wrap = op(spv::OpLogicalOr, boolean(), {op(spv::OpIEqual, boolean(), {old, zero}),
-                                                                  op(spv::OpUGreaterThan, boolean(), {old, v})});
+            const uint32_t wrap =
+                op(spv::OpLogicalOr, boolean(),
+                   {op(spv::OpIEqual, boolean(), {old, zero}), op(spv::OpUGreaterThan, boolean(), {old, v})});
             return select(type, wrap, v, op(spv::OpISub, type, {old, one}));
         });
     case AtomicOp::fadd_ftz: { // T-041; a swap loop works on every device
@@ -201,7 +226,8 @@ uint32_t SpirvEmitter::atomic(uint32_t pointer, uint32_t type, spv::Scope scope_
         const uint32_t pair = vec(f16(), 2);
         const uint32_t add = op(spv::OpBitcast, pair, {v});
         return looped([&](uint32_t old) {
-            return op(spv::OpBitcast, u32(), {exact(op(spv::OpFAdd, pair, {op(spv::OpBitcast, pair, {old}), add}))});
+            return op(spv::OpBitcast, u32(),
+                      {exact(op(spv::OpFAdd, pair, {op(spv::OpBitcast, pair, {old}), add}))});
         });
     }
     }
@@ -215,7 +241,9 @@ bool SpirvEmitter::emit_memory(const llvm::CallInst& call, Intrinsic id) {
         const Binding* b = binding_at(arg(0), index);
         return b != nullptr;
     };
-    const auto atomic_op = [&](const llvm::Value* v) { return static_cast<AtomicOp>(literal(v).value_or(255)); };
+    const auto atomic_op = [&](const llvm::Value* v) {
+        return static_cast<AtomicOp>(literal(v).value_or(255));
+    };
     switch (id) {
     case Intrinsic::ubo_load:
         if (buffer())
@@ -241,45 +269,68 @@ bool SpirvEmitter::emit_memory(const llvm::CallInst& call, Intrinsic id) {
         return true;
     case Intrinsic::ssbo_atomic_32:
         if (buffer())
-            define(&call, atomic(word_pointer(Memory::ssbo, index, arg(1)), u32(), spv::ScopeDevice, atomic_op(arg(2)),
-                                 value(arg(3)), value(arg(4)), false));
+            define(&call, atomic(word_pointer(Memory::ssbo, index, arg(1)), u32(), spv::ScopeDevice,
+                                 atomic_op(arg(2)), value(arg(3)), value(arg(4)), false));
         return true;
     case Intrinsic::ssbo_atomic_64:
         if (buffer()) {
             b_.capability(spv::CapabilityInt64Atomics);
             const uint32_t variable = storage64_variable(index);
-            const uint32_t pointer = op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassStorageBuffer, u64()),
-                                        {variable, uc(0), shifted(arg(1), 3)});
-            define(&call, atomic(pointer, u64(), spv::ScopeDevice, atomic_op(arg(2)), value(arg(3)), value(arg(4)), true));
+            const uint32_t pointer =
+                op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassStorageBuffer, u64()),
+                   {variable, uc(0), shifted(arg(1), 3)});
+            define(&call, atomic(pointer, u64(), spv::ScopeDevice, atomic_op(arg(2)), value(arg(3)),
+                                 value(arg(4)), true));
         }
         return true;
     case Intrinsic::shared_load_8: define(&call, load_small(Memory::shared, 0, arg(0), 8)); return true;
     case Intrinsic::shared_load_16: define(&call, load_small(Memory::shared, 0, arg(0), 16)); return true;
-    case Intrinsic::shared_load_32: define(&call, load(u32(), word_pointer(Memory::shared, 0, arg(0)))); return true;
+    case Intrinsic::shared_load_32:
+        define(&call, load(u32(), word_pointer(Memory::shared, 0, arg(0))));
+        return true;
     case Intrinsic::shared_store_8: store_small(Memory::shared, 0, arg(0), value(arg(1)), 8); return true;
     case Intrinsic::shared_store_16: store_small(Memory::shared, 0, arg(0), value(arg(1)), 16); return true;
-    case Intrinsic::shared_store_32: store(word_pointer(Memory::shared, 0, arg(0)), value(arg(1))); return true;
-    case Intrinsic::shared_atomic_32:
-        define(&call, atomic(word_pointer(Memory::shared, 0, arg(0)), u32(), spv::ScopeWorkgroup, atomic_op(arg(1)),
-                             value(arg(2)), value(arg(3)), false));
+    case Intrinsic::shared_store_32:
+        store(word_pointer(Memory::shared, 0, arg(0)), value(arg(1)));
         return true;
+    case Intrinsic::shared_atomic_32:
+        define(&call, atomic(word_pointer(Memory::shared, 0, arg(0)), u32(), spv::ScopeWorkgroup,
+                             atomic_op(arg(1)), value(arg(2)), value(arg(3)), false));
+        return true;
+    case Intrinsic::shared_atomic_64: {
+        b_.capability(spv::CapabilityInt64Atomics);
+        if (!face_.shared_bytes) {
+            fail("shared memory is used but has no size");
+            return true;
+        }
+        const uint32_t pointer = op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassWorkgroup, u64()),
+                                    {shared_block(u64(), 8, shared64_variable_), uc(0), shifted(arg(0), 3)});
+        define(&call, atomic(pointer, u64(), spv::ScopeWorkgroup, atomic_op(arg(1)), value(arg(2)),
+                             value(arg(3)), true));
+        return true;
+    }
     case Intrinsic::local_load_8: define(&call, load_small(Memory::local, 0, arg(0), 8)); return true;
     case Intrinsic::local_load_16: define(&call, load_small(Memory::local, 0, arg(0), 16)); return true;
-    case Intrinsic::local_load_32: define(&call, load(u32(), word_pointer(Memory::local, 0, arg(0)))); return true;
+    case Intrinsic::local_load_32:
+        define(&call, load(u32(), word_pointer(Memory::local, 0, arg(0))));
+        return true;
     case Intrinsic::local_store_8: store_small(Memory::local, 0, arg(0), value(arg(1)), 8); return true;
     case Intrinsic::local_store_16: store_small(Memory::local, 0, arg(0), value(arg(1)), 16); return true;
     case Intrinsic::local_store_32: store(word_pointer(Memory::local, 0, arg(0)), value(arg(1))); return true;
     case Intrinsic::barrier: {
         needs_coherent_ = true;
-        // BAR.SYNC orders shared and global memory for the workgroup.
-        uint32_t semantics = spv::MemorySemanticsAcquireReleaseMask | spv::MemorySemanticsUniformMemoryMask |
-                             spv::MemorySemanticsImageMemoryMask;
-        if (stage_ == Stage::compute)
-            semantics |= spv::MemorySemanticsWorkgroupMemoryMask;
-        if (stage_ != Stage::compute && stage_ != Stage::tess_control) {
+        if (stage_ == Stage::tess_control) { // orders the patch's outputs; memory scopes are compute's
+            effect(spv::OpControlBarrier, {uc(spv::ScopeWorkgroup), uc(spv::ScopeInvocation), uc(0)});
+            return true;
+        }
+        if (stage_ != Stage::compute) {
             fail("a workgroup barrier outside compute");
             return true;
         }
+        // BAR.SYNC orders shared and global memory for the workgroup.
+        const uint32_t semantics =
+            spv::MemorySemanticsAcquireReleaseMask | spv::MemorySemanticsUniformMemoryMask |
+            spv::MemorySemanticsImageMemoryMask | spv::MemorySemanticsWorkgroupMemoryMask;
         effect(spv::OpControlBarrier, {uc(spv::ScopeWorkgroup), uc(spv::ScopeWorkgroup), uc(semantics)});
         return true;
     }
@@ -329,8 +380,9 @@ void SpirvEmitter::declare_late() {
                 b_.decorate(variable, spv::DecorationAliased);
         }
     }
-    for (const auto& [variable, storage, count] : {std::tuple{clip_variable_, spv::StorageClassOutput, clip_count_},
-                                                   std::tuple{clip_input_, spv::StorageClassInput, clip_input_count_}}) {
+    for (const auto& [variable, storage, count] :
+         {std::tuple{clip_variable_, spv::StorageClassOutput, clip_count_},
+          std::tuple{clip_input_, spv::StorageClassInput, clip_input_count_}}) {
         if (!variable)
             continue;
         uint32_t type = b_.array_type(f32(), std::max(count, 1u));

@@ -8,7 +8,9 @@ namespace {
 // Version 1.5; generator 0 is "unregistered".
 constexpr uint32_t kVersion = 0x00010500;
 
-bool has_result_type(spv::Op op) { return op < spv::OpTypeVoid || op > spv::OpTypeForwardPointer; }
+bool has_result_type(spv::Op op) {
+    return op < spv::OpTypeVoid || op > spv::OpTypeForwardPointer;
+}
 
 } // namespace
 
@@ -19,8 +21,8 @@ SpirvBuilder::SpirvBuilder() {
     glsl_ = new_id();
 }
 
-void SpirvBuilder::put_string(SpirvWords& to, spv::Op op, llvm::ArrayRef<uint32_t> before, std::string_view text,
-                              llvm::ArrayRef<uint32_t> after) {
+void SpirvBuilder::put_string(SpirvWords& to, spv::Op op, llvm::ArrayRef<uint32_t> before,
+                              std::string_view text, llvm::ArrayRef<uint32_t> after) {
     const size_t words = text.size() / 4 + 1;
     to.push_back(static_cast<uint32_t>(1 + before.size() + words + after.size()) << 16 | op);
     to.insert(to.end(), before.begin(), before.end());
@@ -95,7 +97,8 @@ void SpirvBuilder::decorate(uint32_t id, spv::Decoration d, llvm::ArrayRef<uint3
     annotations.insert(annotations.end(), operands.begin(), operands.end());
 }
 
-void SpirvBuilder::decorate_member(uint32_t id, uint32_t member, spv::Decoration d, llvm::ArrayRef<uint32_t> operands) {
+void SpirvBuilder::decorate_member(uint32_t id, uint32_t member, spv::Decoration d,
+                                   llvm::ArrayRef<uint32_t> operands) {
     annotations.push_back(static_cast<uint32_t>(4 + operands.size()) << 16 | spv::OpMemberDecorate);
     annotations.push_back(id);
     annotations.push_back(member);

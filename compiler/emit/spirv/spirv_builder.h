@@ -1,4 +1,5 @@
-// Writes SPIR-V 1.5 modules word by word: sections, deduplicated types and constants, capabilities and extensions.
+// Writes SPIR-V 1.5 modules word by word: sections, deduplicated types and constants, capabilities and
+// extensions.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -36,7 +37,9 @@ class SpirvBuilder {
 
     uint32_t void_type() { return global(spv::OpTypeVoid, 0, {}); }
     uint32_t bool_type() { return global(spv::OpTypeBool, 0, {}); }
-    uint32_t int_type(uint32_t width, bool is_signed = false) { return global(spv::OpTypeInt, 0, {width, is_signed}); }
+    uint32_t int_type(uint32_t width, bool is_signed = false) {
+        return global(spv::OpTypeInt, 0, {width, is_signed});
+    }
     uint32_t float_type(uint32_t width) { return global(spv::OpTypeFloat, 0, {width}); }
     uint32_t vector_type(uint32_t element, uint32_t n) {
         return n == 1 ? element : global(spv::OpTypeVector, 0, {element, n});
@@ -51,10 +54,13 @@ class SpirvBuilder {
     uint32_t constant64(uint32_t type, uint64_t v) {
         return global(spv::OpConstant, type, {static_cast<uint32_t>(v), static_cast<uint32_t>(v >> 32)});
     }
-    uint32_t constant_bool(bool v) { return global(v ? spv::OpConstantTrue : spv::OpConstantFalse, bool_type(), {}); }
+    uint32_t constant_bool(bool v) {
+        return global(v ? spv::OpConstantTrue : spv::OpConstantFalse, bool_type(), {});
+    }
 
     void decorate(uint32_t id, spv::Decoration d, llvm::ArrayRef<uint32_t> operands = {});
-    void decorate_member(uint32_t id, uint32_t member, spv::Decoration d, llvm::ArrayRef<uint32_t> operands = {});
+    void decorate_member(uint32_t id, uint32_t member, spv::Decoration d,
+                         llvm::ArrayRef<uint32_t> operands = {});
 
     // A module-scope variable; it becomes part of the entry points' interfaces.
     uint32_t variable(spv::StorageClass storage, uint32_t type);

@@ -4,12 +4,13 @@
 
 namespace dmsh {
 
-// Where bindings go. The default is the runtime's (design decision 13); MSL wants everything in one set from 0.
+// Where bindings go. The default is the runtime's (design decision 13); MSL wants everything in one set from
+// 0.
 struct SpirvOptions {
     uint32_t set = kVulkanSetBindings;
     uint32_t first_binding = ~0u; // ~0 = stage * 128
-    bool gl_depth = true;         // position z leaves as the guest wrote it (-1..1); the near = 0 entry is main0_z
-    bool for_msl = false;         // avoid what SPIRV-Cross cannot read
+    bool gl_depth = true; // position z leaves as the guest wrote it (-1..1); the near = 0 entry is main0_z
+    bool for_msl = false; // avoid what SPIRV-Cross cannot read
 };
 
 // The module's words; valid under spirv-val --target-env vulkan1.3 by construction, not checked here.

@@ -7,8 +7,8 @@
 namespace dmsh {
 namespace {
 
-// Conditionals that meet at the end of the enclosing piece nest this deep before they become breaks. Where more paths
-// than kManyPaths meet, they break at once, so that depth does not grow with their number.
+// Conditionals that meet at the end of the enclosing piece nest this deep before they become breaks. Where
+// more paths than kManyPaths meet, they break at once, so that depth does not grow with their number.
 constexpr int kTailDepth = 3;
 constexpr uint32_t kManyPaths = 5;
 // SPIR-V allows 1023 nested constructs; recursion here stays far below that.
@@ -25,11 +25,12 @@ enum class End : uint8_t { none, go, leave };
 
 struct Stmt {
     enum Kind : uint8_t { code, cond, multi, loop, block } kind;
-    uint32_t node;             // code, cond, multi: the node; loop: header; block: the node after it
-    uint32_t next = kNoSeq;    // following statement
-    uint32_t body[2] = {kNoSeq, kNoSeq}; // cond: arms by successor (kNoSeq: falls to what follows); loop, block: body
-    uint32_t first = 0, count = 0;       // multi: (successor node, sequence) pairs
-    bool breakable = false;              // block: needs a construct of its own
+    uint32_t node;          // code, cond, multi: the node; loop: header; block: the node after it
+    uint32_t next = kNoSeq; // following statement
+    uint32_t body[2] = {kNoSeq,
+                        kNoSeq}; // cond: arms by successor (kNoSeq: falls to what follows); loop, block: body
+    uint32_t first = 0, count = 0; // multi: (successor node, sequence) pairs
+    bool breakable = false;        // block: needs a construct of its own
 };
 
 struct Seq {
@@ -75,7 +76,8 @@ class Structurizer {
     }
 
   private:
-    // ---- placement ------------------------------------------------------------------------------------------------
+    // ---- placement
+    // ------------------------------------------------------------------------------------------------
     bool is_exit(uint32_t v) const { return g_.nodes[v].trivial_exit && g_.nodes[v].succs.empty() && v != 0; }
     bool is_back(uint32_t from, uint32_t to) const { return a_.dominates(to, from); }
     bool inlined(uint32_t v) const { return inline_[v]; }
@@ -112,8 +114,8 @@ class Structurizer {
         }
     }
 
-    // Which nodes that only one edge out of a loop reaches are placed after the loop: without a merge node to go on
-    // from, the heaviest; with one, those too heavy to repeat the wait of other lanes inside.
+    // Which nodes that only one edge out of a loop reaches are placed after the loop: without a merge node to
+    // go on from, the heaviest; with one, those too heavy to repeat the wait of other lanes inside.
     void place_exits() {
         const uint32_t n = static_cast<uint32_t>(g_.nodes.size());
         std::vector<bool> has_merge(n, false);
@@ -155,7 +157,8 @@ class Structurizer {
         }
     }
 
-    // ---- the tree -------------------------------------------------------------------------------------------------
+    // ---- the tree
+    // -------------------------------------------------------------------------------------------------
     uint32_t new_seq() {
         seqs_.emplace_back();
         return static_cast<uint32_t>(seqs_.size() - 1);
@@ -213,8 +216,9 @@ class Structurizer {
         return {s, end_with(s, x, t, fall)};
     }
 
-    // The code from node v on, up to its leaves. `fall` is where its end leads by itself; `depth` counts conditionals
-    // nested at the tail; `opened`: the nodes that follow v are being placed by the caller already.
+    // The code from node v on, up to its leaves. `fall` is where its end leads by itself; `depth` counts
+    // conditionals nested at the tail; `opened`: the nodes that follow v are being placed by the caller
+    // already.
     Built build(uint32_t v, int depth, uint32_t fall, bool opened, uint32_t level) {
         const uint32_t seq = new_seq();
         if (level > kMaxDepth) {
@@ -249,7 +253,8 @@ class Structurizer {
                 seqs_[seq].target = cur;
                 return {seq, uses};
             }
-            const bool same = std::all_of(succs.begin(), succs.end(), [&](uint32_t s) { return s == succs[0]; });
+            const bool same =
+                std::all_of(succs.begin(), succs.end(), [&](uint32_t s) { return s == succs[0]; });
             if (same) {
                 if (leaf(cur, succs[0]))
                     return {seq, end_with(seq, cur, succs[0], fall) || uses};
@@ -273,11 +278,13 @@ class Structurizer {
                 append(seq, s);
                 return {seq, uses};
             }
-            // Two ways: the lighter arm nests; the other goes on behind it unless both meet at the end of this piece.
+            // Two ways: the lighter arm nests; the other goes on behind it unless both meet at the end of
+            // this piece.
             const uint64_t w0 = leaf(cur, succs[0]) ? 0 : weight_[succs[0]];
             const uint64_t w1 = leaf(cur, succs[1]) ? 0 : weight_[succs[1]];
             unsigned small = w0 <= w1 ? 0 : 1;
-            if (w0 == 0 && w1 == 0 && fall != kNoNode && !is_exit(succs[0]) && target_of(cur, succs[0]) == fall)
+            if (w0 == 0 && w1 == 0 && fall != kNoNode && !is_exit(succs[0]) &&
+                target_of(cur, succs[0]) == fall)
                 small = 1; // two plain exits: the one that is no tail becomes the break
             const uint32_t big = succs[1 - small];
             const Built nested = arm(cur, succs[small], depth + 1, fall, level + 1);
@@ -296,8 +303,8 @@ class Structurizer {
         }
     }
 
-    // Puts `head` into blocks that end where the nodes `after` begin, appends them to `seq`, and returns the last of
-    // `after`, which goes on in `seq`.
+    // Puts `head` into blocks that end where the nodes `after` begin, appends them to `seq`, and returns the
+    // last of `after`, which goes on in `seq`.
     uint32_t wrap(uint32_t seq, uint32_t head, llvm::ArrayRef<uint32_t> after, int depth, uint32_t level) {
         for (size_t i = 0; i + 1 < after.size(); ++i) {
             const uint32_t t = new_seq();
@@ -318,7 +325,8 @@ class Structurizer {
         return s.end == End::go ? s.target : fall;
     }
 
-    // ---- which blocks need a construct to break out of ----------------------------------------------------------------
+    // ---- which blocks need a construct to break out of
+    // ----------------------------------------------------------------
     struct LoopScope {
         const LoopScope* outer;
         uint32_t header;
@@ -379,7 +387,8 @@ class Structurizer {
             mark_go(s.target, fall, loop);
     }
 
-    // ---- the linear form ------------------------------------------------------------------------------------------
+    // ---- the linear form
+    // ------------------------------------------------------------------------------------------
     struct Construct {
         bool is_loop;
         uint32_t header; // loops
@@ -389,7 +398,8 @@ class Structurizer {
         uint32_t open_op;
         uint32_t selector = kNoNode;
         uint32_t falls = 0, continues = 0;
-        llvm::SmallVector<uint32_t, 2> pending = {}; // flow targets that go on after the merge, by selector value - 1
+        llvm::SmallVector<uint32_t, 2> pending =
+            {}; // flow targets that go on after the merge, by selector value - 1
     };
 
     FlowOp& op(FlowOp::Kind kind) {
@@ -423,7 +433,8 @@ class Structurizer {
                 ++c->falls;
                 return branch(c->merge);
             }
-        // Not directly: leave through the loop if the target lies outside it, else through the innermost block.
+        // Not directly: leave through the loop if the target lies outside it, else through the innermost
+        // block.
         bool inside = false;
         if (!(target & kContinueBit))
             for (size_t i = loop ? loop_index + 1 : 0; i < constructs_.size(); ++i)
@@ -446,7 +457,8 @@ class Structurizer {
         branch(via->merge);
     }
 
-    // Ends the innermost construct: begins its merge and passes pending exits on. Returns whether its end is reached.
+    // Ends the innermost construct: begins its merge and passes pending exits on. Returns whether its end is
+    // reached.
     bool close() {
         Construct c = std::move(constructs_.back());
         constructs_.pop_back();
@@ -654,7 +666,9 @@ class Structurizer {
 
 } // namespace
 
-Result<FlowProgram> structure(const FlowGraph& graph) { return Structurizer(graph).run(); }
+Result<FlowProgram> structure(const FlowGraph& graph) {
+    return Structurizer(graph).run();
+}
 
 FlowDominance::FlowDominance(const FlowProgram& program, uint32_t node_count) {
     // Blocks: 0 is the entry, label l is block l + 1.

@@ -1,11 +1,18 @@
-// Textures, samplers, texel buffers and storage images: declaration by shape, sampling, fetching, queries, atomics.
+// Textures, samplers, texel buffers and storage images: declaration by shape, sampling, fetching, queries,
+// atomics.
 #include "compiler/emit/spirv/emitter.h"
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/Support/KnownBits.h>
 
 namespace dmsh {
 namespace {
 
-bool is_pool(BindingKind k) { return k == BindingKind::texture_pool || k == BindingKind::sampler_pool; }
-bool is_combined(BindingKind k) { return k == BindingKind::texture || k == BindingKind::texture_in_bank; }
+bool is_pool(BindingKind k) {
+    return k == BindingKind::texture_pool || k == BindingKind::sampler_pool;
+}
+bool is_combined(BindingKind k) {
+    return k == BindingKind::texture || k == BindingKind::texture_in_bank;
+}
 
 unsigned dimensions(ImageDim d) {
     switch (d) {
@@ -17,7 +24,8 @@ unsigned dimensions(ImageDim d) {
 }
 
 // Where operands of the btex_* forms lie.
-constexpr unsigned kTexture = 0, kTextureIndex = 1, kSampler = 2, kSamplerIndex = 3, kDesc = 4, kCoordinate = 5, kLayer = 8;
+constexpr unsigned kTexture = 0, kTextureIndex = 1, kSampler = 2, kSamplerIndex = 3, kDesc = 4,
+                   kCoordinate = 5, kLayer = 8;
 
 // Queries of TXQ as encoded.
 constexpr uint32_t kQueryTextureType = 2;
@@ -130,7 +138,8 @@ SpirvEmitter::Texture SpirvEmitter::texture(const llvm::CallInst& call, const Te
     if (!binding)
         return t;
     const bool pool = is_pool(binding->kind);
-    t.shape = {d.dim, d.arrayed, d.multisampled, pool ? d.depth : binding->depth, pool ? d.numeric : binding->numeric};
+    t.shape = {d.dim, d.arrayed, d.multisampled, pool ? d.depth : binding->depth,
+               pool ? d.numeric : binding->numeric};
     const bool buffer = t.shape.dim == ImageDim::buffer;
     if (buffer)
         t.shape.arrayed = t.shape.multisampled = t.shape.depth = false;
@@ -140,8 +149,8 @@ SpirvEmitter::Texture SpirvEmitter::texture(const llvm::CallInst& call, const Te
     const uint32_t element = combined ? sampled_type : t.image_type;
     bool non_uniform = false;
     const uint32_t variable = resource_variable(index, t.shape, combined);
-    const uint32_t loaded =
-        load(element, resource_pointer(index, variable, element, call.getArgOperand(kTextureIndex), non_uniform));
+    const uint32_t loaded = load(
+        element, resource_pointer(index, variable, element, call.getArgOperand(kTextureIndex), non_uniform));
     const auto mark = [&](uint32_t id) {
         if (non_uniform)
             b_.decorate(id, spv::DecorationNonUniform);
@@ -173,8 +182,9 @@ SpirvEmitter::Texture SpirvEmitter::texture(const llvm::CallInst& call, const Te
     t.image = combined ? mark(op(spv::OpImage, t.image_type, {loaded})) : loaded;
     const uint32_t sampler_type = b_.global(spv::OpTypeSampler, 0, {});
     bool sampler_non_uniform = false;
-    const uint32_t sampler = load(sampler_type, resource_pointer(sampler_index, sampler_variable(sampler_index), sampler_type,
-                                                                 call.getArgOperand(kSamplerIndex), sampler_non_uniform));
+    const uint32_t sampler =
+        load(sampler_type, resource_pointer(sampler_index, sampler_variable(sampler_index), sampler_type,
+                                            call.getArgOperand(kSamplerIndex), sampler_non_uniform));
     if (sampler_non_uniform) {
         b_.decorate(sampler, spv::DecorationNonUniform);
         b_.capability(spv::CapabilitySampledImageArrayNonUniformIndexing);
@@ -186,7 +196,8 @@ SpirvEmitter::Texture SpirvEmitter::texture(const llvm::CallInst& call, const Te
 }
 
 // Float coordinates from operand `first` on, with the array layer behind them.
-uint32_t SpirvEmitter::coordinate(const llvm::CallInst& call, unsigned first, const Shape& s, bool with_layer) {
+uint32_t SpirvEmitter::coordinate(const llvm::CallInst& call, unsigned first, const Shape& s,
+                                  bool with_layer) {
     llvm::SmallVector<uint32_t, 4> parts;
     for (unsigned k = 0; k < dimensions(s.dim); ++k)
         parts.push_back(value(call.getArgOperand(first + k)));
@@ -197,12 +208,14 @@ uint32_t SpirvEmitter::coordinate(const llvm::CallInst& call, unsigned first, co
 }
 
 // Integer coordinates, with 4-bit signed offsets of `offset_word` (an id, 0: none) added.
-uint32_t SpirvEmitter::integer_coordinate(const llvm::CallInst& call, unsigned first, const Shape& s, uint32_t offset_word) {
+uint32_t SpirvEmitter::integer_coordinate(const llvm::CallInst& call, unsigned first, const Shape& s,
+                                          uint32_t offset_word) {
     llvm::SmallVector<uint32_t, 4> parts;
     for (unsigned k = 0; k < dimensions(s.dim); ++k) {
         uint32_t v = value(call.getArgOperand(first + k));
         if (offset_word)
-            v = op(spv::OpIAdd, u32(), {v, op(spv::OpBitFieldSExtract, u32(), {offset_word, uc(4 * k), uc(4)})});
+            v = op(spv::OpIAdd, u32(),
+                   {v, op(spv::OpBitFieldSExtract, u32(), {offset_word, uc(4 * k), uc(4)})});
         parts.push_back(v);
     }
     if (s.arrayed)
@@ -218,27 +231,36 @@ void SpirvEmitter::texel_result(const llvm::CallInst& call, uint32_t texel, Nume
 }
 
 // A constant vector of `n` signed fields, or nothing if the word is not constant.
-std::optional<uint32_t> SpirvEmitter::constant_offset(const llvm::Value* packed, unsigned field_bits, unsigned field_step,
-                                                      unsigned n) {
-    const auto word = literal(packed);
-    if (!word)
-        return std::nullopt;
+std::optional<uint32_t> SpirvEmitter::constant_offset(const llvm::Value* packed, unsigned field_bits,
+                                                      unsigned field_step, unsigned n) {
+    auto word = literal(packed);
+    if (!word) { // often packed beside a run-time layer: the bits may be known all the same
+        const llvm::KnownBits known = llvm::computeKnownBits(packed, shader_.module->getDataLayout());
+        uint32_t needed = 0;
+        for (unsigned k = 0; k < n; ++k)
+            needed |= ((1u << field_bits) - 1) << (field_step * k);
+        if (known.getBitWidth() != 32 || ((known.One | known.Zero).getZExtValue() & needed) != needed)
+            return std::nullopt;
+        word = static_cast<uint32_t>(known.One.getZExtValue());
+    }
     const uint32_t s32 = b_.int_type(32, true);
     llvm::SmallVector<uint32_t, 3> parts;
     for (unsigned k = 0; k < n; ++k) {
         const uint32_t up = *word << (32 - field_bits - field_step * k);
-        parts.push_back(b_.constant(s32, static_cast<uint32_t>(static_cast<int32_t>(up) >> (32 - field_bits))));
+        parts.push_back(
+            b_.constant(s32, static_cast<uint32_t>(static_cast<int32_t>(up) >> (32 - field_bits))));
     }
     return n == 1 ? parts[0] : b_.global(spv::OpConstantComposite, vec(s32, n), parts);
 }
 
-uint32_t SpirvEmitter::dynamic_offset(uint32_t packed, unsigned first_bit, unsigned field_bits, unsigned field_step,
-                                      unsigned n) {
+uint32_t SpirvEmitter::dynamic_offset(uint32_t packed, unsigned first_bit, unsigned field_bits,
+                                      unsigned field_step, unsigned n) {
     const uint32_t s32 = b_.int_type(32, true);
     const uint32_t word = op(spv::OpBitcast, s32, {packed});
     llvm::SmallVector<uint32_t, 3> parts;
     for (unsigned k = 0; k < n; ++k)
-        parts.push_back(op(spv::OpBitFieldSExtract, s32, {word, uc(first_bit + field_step * k), uc(field_bits)}));
+        parts.push_back(
+            op(spv::OpBitFieldSExtract, s32, {word, uc(first_bit + field_step * k), uc(field_bits)}));
     return n == 1 ? parts[0] : op(spv::OpCompositeConstruct, vec(s32, n), parts);
 }
 
@@ -274,8 +296,9 @@ void SpirvEmitter::emit_sample(const llvm::CallInst& call) {
     if (d.lod == TexDesc::bias && implicit)
         operands.add(spv::ImageOperandsBiasMask, {value(call.getArgOperand(10))});
     if (!implicit) // without derivatives the base level, moved by a bias
-        operands.add(spv::ImageOperandsLodMask,
-                     {d.lod == TexDesc::level || d.lod == TexDesc::bias ? value(call.getArgOperand(10)) : fc(0)});
+        operands.add(
+            spv::ImageOperandsLodMask,
+            {d.lod == TexDesc::level || d.lod == TexDesc::bias ? value(call.getArgOperand(10)) : fc(0)});
     if (d.offset != TexDesc::no_offset && literal(call.getArgOperand(11)) != 0u) {
         if (t.shape.dim == ImageDim::cube)
             return void(fail("a texel offset on a cube texture"));
@@ -288,8 +311,8 @@ void SpirvEmitter::emit_sample(const llvm::CallInst& call) {
     if (d.depth) {
         words.push_back(value(call.getArgOperand(9)));
         operands.append_to(words);
-        const uint32_t r =
-            op(implicit ? spv::OpImageSampleDrefImplicitLod : spv::OpImageSampleDrefExplicitLod, f32(), words);
+        const uint32_t r = op(
+            implicit ? spv::OpImageSampleDrefImplicitLod : spv::OpImageSampleDrefExplicitLod, f32(), words);
         return define(&call, op(spv::OpCompositeConstruct, vec(f32(), 4), {r, fc(0), fc(0), fc(0)}));
     }
     operands.append_to(words);
@@ -317,7 +340,8 @@ void SpirvEmitter::emit_grad(const llvm::CallInst& call) {
     }
     llvm::SmallVector<uint32_t, 8> words{t.sampled, coordinate(call, kCoordinate, t.shape, true)};
     operands.append_to(words);
-    texel_result(call, op(spv::OpImageSampleExplicitLod, vec(numeric_type(t.shape.numeric), 4), words), t.shape.numeric);
+    texel_result(call, op(spv::OpImageSampleExplicitLod, vec(numeric_type(t.shape.numeric), 4), words),
+                 t.shape.numeric);
 }
 
 void SpirvEmitter::emit_gather(const llvm::CallInst& call) {
@@ -356,21 +380,25 @@ void SpirvEmitter::emit_gather(const llvm::CallInst& call) {
             for (unsigned k = 0; k < 4; ++k) {
                 const uint32_t word = (k < 2 ? *a : *b) >> (16 * (k & 1));
                 const auto part = [&](unsigned at_bit) {
-                    return b_.constant(s32, static_cast<uint32_t>(int32_t{static_cast<int8_t>(word >> at_bit)}));
+                    return b_.constant(s32,
+                                       static_cast<uint32_t>(int32_t{static_cast<int8_t>(word >> at_bit)}));
                 };
                 const uint32_t x = part(0), y = part(8);
                 pairs.push_back(b_.global(spv::OpConstantComposite, pair, {x, y}));
             }
             const uint32_t array = b_.array_type(pair, 4);
-            operands.add(spv::ImageOperandsConstOffsetsMask, {b_.global(spv::OpConstantComposite, array, pairs)});
+            operands.add(spv::ImageOperandsConstOffsetsMask,
+                         {b_.global(spv::OpConstantComposite, array, pairs)});
         } else {
             // Texel k of the result is the (i0, j0) texel, component 3, of a gather at offset k.
             llvm::SmallVector<uint32_t, 4> texels;
             const uint32_t wa = value(first), wb = value(second);
             for (unsigned k = 0; k < 4; ++k) {
                 ImageOperands one;
-                one.add(spv::ImageOperandsOffsetMask, {dynamic_offset(k < 2 ? wa : wb, 16 * (k & 1), 8, 8, 2)});
-                texels.push_back(op(spv::OpCompositeExtract, numeric_type(t.shape.numeric), {gather(one), 3}));
+                one.add(spv::ImageOperandsOffsetMask,
+                        {dynamic_offset(k < 2 ? wa : wb, 16 * (k & 1), 8, 8, 2)});
+                texels.push_back(
+                    op(spv::OpCompositeExtract, numeric_type(t.shape.numeric), {gather(one), 3}));
             }
             return texel_result(call, op(spv::OpCompositeConstruct, type, texels), t.shape.numeric);
         }
@@ -553,7 +581,8 @@ void SpirvEmitter::emit_image(const llvm::CallInst& call, Intrinsic id) {
     if (s.format == spv::ImageFormatUnknown)
         b_.capability(spv::CapabilityStorageImageWriteWithoutFormat);
     const uint32_t words = value(call.getArgOperand(7));
-    effect(spv::OpImageWrite, {image, at, s.numeric == Numeric::uint ? words : op(spv::OpBitcast, texel_type, {words})});
+    effect(spv::OpImageWrite,
+           {image, at, s.numeric == Numeric::uint ? words : op(spv::OpBitcast, texel_type, {words})});
 }
 
 bool SpirvEmitter::emit_texture(const llvm::CallInst& call, Intrinsic id) {

@@ -12,8 +12,9 @@ Result<void> validate_spirv(std::span<const uint32_t> words) {
     const spv_result_t r = spvValidate(context, &binary, &diagnostic);
     Result<void> result;
     if (r != SPV_SUCCESS) {
-        Error e{"spirv-val: " + (diagnostic && diagnostic->error ? std::string(diagnostic->error)
-                                                                : "error " + std::to_string(static_cast<int>(r)))};
+        Error e{"spirv-val: " + (diagnostic && diagnostic->error
+                                     ? std::string(diagnostic->error)
+                                     : "error " + std::to_string(static_cast<int>(r)))};
         e.code = static_cast<uint16_t>(LossCode::spirv_invalid);
         if (diagnostic)
             e.offset = diagnostic->position.index;
@@ -30,7 +31,8 @@ std::string disassemble_spirv(std::span<const uint32_t> words) {
     spv_diagnostic diagnostic = nullptr;
     std::string out;
     const uint32_t options = SPV_BINARY_TO_TEXT_OPTION_INDENT | SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES;
-    if (spvBinaryToText(context, words.data(), words.size(), options, &text, &diagnostic) == SPV_SUCCESS && text)
+    if (spvBinaryToText(context, words.data(), words.size(), options, &text, &diagnostic) == SPV_SUCCESS &&
+        text)
         out.assign(text->str, text->length);
     else if (diagnostic && diagnostic->error)
         out = std::string("; not SPIR-V: ") + diagnostic->error + "\n";
