@@ -6,6 +6,7 @@
 #include <bit>
 #include <chrono>
 #include <condition_variable>
+#include <new>
 #include <set>
 #include <thread>
 
@@ -113,10 +114,15 @@ Result<ScanResult> scan(const ScanOptions& options) {
             }
             SourceFile& file = files[order[i]];
             FileFindings& f = findings[order[i]];
-            if (const auto blob = file.open())
-                f = scan_file(file.origin, *blob, blob->size(), store);
-            else
-                f.errors.push_back({blob.error().message + " (its shaders are left out)", file.origin});
+            try {
+                if (const auto blob = file.open())
+                    f = scan_file(file.origin, *blob, blob->size(), store);
+                else
+                    f.errors.push_back({blob.error().message + " (its shaders are left out)", file.origin});
+            } catch (const std::bad_alloc&) {
+                f = {};
+                f.errors.push_back({"not enough memory (its shaders are left out)", file.origin});
+            }
             file.image = {};
             done_bytes += file.size;
             shaders += f.records.size();
