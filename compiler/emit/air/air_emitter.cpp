@@ -300,20 +300,20 @@ llvm::Value* AirLowering::vertex_result(llvm::SmallVectorImpl<llvm::Metadata*>& 
     z = ir_.CreateFMul(ir_.CreateFAdd(z, w), llvm::ConstantFP::get(ir_.getFloatTy(), 0.5));
     add(vector({x, y, z, w}), air_.position_output_node("position", true)); // L-021
 
-    std::vector<bool> locations((attribute::kGenericEnd - attribute::kGeneric) / 16);
+    std::vector<bool> locations(attribute::kLocations);
     for (const Varying& v : interface_.outputs)
         if (v.location < locations.size())
             locations[v.location] = true;
     uint32_t clip = 0;
     for (const auto& [offset, slot] : outputs_) {
-        if (offset >= attribute::kGeneric && offset < attribute::kGenericEnd)
-            locations[(offset - attribute::kGeneric) / 16] = true;
+        if (attribute::is_varying(offset))
+            locations[attribute::location_of(offset)] = true;
         if (offset >= attribute::kClipDistance && offset < attribute::kClipDistanceEnd)
             clip = (offset - attribute::kClipDistance) / 4 + 1;
     }
     for (uint32_t i = 0; i < locations.size(); ++i)
         if (locations[i]) {
-            const uint32_t at = attribute::kGeneric + 16 * i;
+            const uint32_t at = attribute::address_of(i);
             const std::string link = fmt::format("locn{}", i);
             add(vector({word(at), word(at + 4), word(at + 8), word(at + 12)}),
                 air_.vertex_output_node(link, "float4", link));
@@ -524,11 +524,9 @@ Result<AirFunction> AirLowering::run(bool want_text) {
             if (id == Intrinsic::attr_interp) {
                 const auto* offset = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0));
                 const auto* where = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(1));
-                if (!offset || !where || offset->getZExtValue() < attribute::kGeneric ||
-                    offset->getZExtValue() >= attribute::kGenericEnd)
+                if (!offset || !where || !attribute::is_varying(static_cast<uint32_t>(offset->getZExtValue())))
                     continue;
-                const auto location =
-                    static_cast<uint32_t>((offset->getZExtValue() - attribute::kGeneric) / 16);
+                const uint32_t location = attribute::location_of(static_cast<uint32_t>(offset->getZExtValue()));
                 for (const Varying& v : interface_.inputs)
                     if (v.location == location && v.interpolation != 1 && where->getZExtValue() == 1 &&
                         !v.centroid && !v.per_sample)

@@ -183,78 +183,104 @@ llvm::Value* AirLowering::atomic(llvm::Value* pointer, llvm::Value* op_operand, 
 // ---- attributes
 // ----------------------------------------------------------------------------------------------------
 
-// The attribute's bits (attr_load) or float (attr_interp).
-llvm::Value* AirLowering::load_attribute(llvm::CallInst* call, bool interpolated) {
-    const auto offset = constant(call->getArgOperand(0));
+// A constant attribute of the stage, as i32 or float; null if the stage has none there.
+llvm::Value* AirLowering::attribute_value(llvm::CallInst* call, uint32_t offset, bool centroid) {
     const Stage stage = shader_.interface.stage;
-    if (!offset) {
-        fail(call, "an attribute chosen at run time");
-        return nullptr;
-    }
-    llvm::Value* v = nullptr; // i32 or float
-    const auto component = [&](llvm::Value* whole) {
-        return ir_.CreateExtractElement(whole, (*offset / 4) % 4);
-    };
-    if (*offset >= attribute::kGeneric && *offset < attribute::kGenericEnd) {
-        const uint32_t location = (*offset - attribute::kGeneric) / 16;
+    const auto component = [&](llvm::Value* whole) { return ir_.CreateExtractElement(whole, (offset / 4) % 4); };
+    if (attribute::is_varying(offset) && (stage == Stage::fragment || offset < attribute::kGenericEnd)) {
+        const uint32_t location = attribute::location_of(offset);
         llvm::Value* whole = stage_input(location);
         if (pulled_[location]) {
             unsigned interpolation = 2;
             for (const Varying& i : interface_.inputs)
                 if (i.location == location)
                     interpolation = i.interpolation;
-            const bool centroid = interpolated && constant(call->getArgOperand(1)) == 1u;
             whole = air_.interpolate(whole, centroid ? "centroid" : "center", interpolation != 3);
         }
-        v = component(whole);
-        if (interpolated && constant(call->getArgOperand(1)).value_or(2) == 2)
-            fail(call, "interpolation at an offset");
-    } else if (stage == Stage::fragment && *offset >= attribute::kPosition && *offset < attribute::kGeneric) {
-        v = component(input(AirInput::position));
-    } else if (stage == Stage::fragment) {
-        switch (*offset) {
-        case attribute::kPrimitiveId: v = input(AirInput::primitive_id); break;
-        case attribute::kLayer: v = input(AirInput::layer); break;
-        case attribute::kViewport: v = input(AirInput::viewport); break;
+        return component(whole);
+    }
+    if (stage == Stage::fragment && offset >= attribute::kPosition && offset < attribute::kGeneric)
+        return component(input(AirInput::position));
+    if (stage == Stage::fragment) {
+        switch (offset) {
+        case attribute::kPrimitiveId: return input(AirInput::primitive_id);
+        case attribute::kLayer: return input(AirInput::layer);
+        case attribute::kViewport: return input(AirInput::viewport);
         case attribute::kPointCoord:
-        case attribute::kPointCoord + 4:
-            v = ir_.CreateExtractElement(input(AirInput::point_coord), (*offset / 4) % 4);
-            break;
+        case attribute::kPointCoord + 4: return component(input(AirInput::point_coord));
         case attribute::kFrontFacing:
-            v = ir_.CreateSelect(input(AirInput::front_facing), ir_.getInt32(~0u), ir_.getInt32(0));
-            break;
+            return ir_.CreateSelect(input(AirInput::front_facing), ir_.getInt32(~0u), ir_.getInt32(0));
         default: break;
         }
     } else if (stage == Stage::vertex) {
-        switch (*offset) {
-        case attribute::kVertexId: v = input(AirInput::vertex_id); break;
+        switch (offset) {
+        case attribute::kVertexId: return input(AirInput::vertex_id);
         case attribute::kInstanceId: // Metal's includes the base instance, the guest's does not (T-032)
-            v = ir_.CreateSub(input(AirInput::instance_id), input(AirInput::base_instance));
-            break;
+            return ir_.CreateSub(input(AirInput::instance_id), input(AirInput::base_instance));
         default: break;
         }
     }
-    if (!v) {
-        fail(call, fmt::format("attribute 0x{:x} as an input of a {} stage", *offset, stage_name(stage)));
-        return nullptr;
+    fail(call, fmt::format("attribute 0x{:x} as an input of a {} stage", offset, stage_name(stage)));
+    return nullptr;
+}
+
+// The attribute's bits (attr_load) or float (attr_interp).
+llvm::Value* AirLowering::load_attribute(llvm::CallInst* call, bool interpolated) {
+    bool centroid = false;
+    if (interpolated) {
+        const uint32_t where = constant(call->getArgOperand(1)).value_or(2);
+        if (where > 1) {
+            fail(call, "interpolation at an offset");
+            return nullptr;
+        }
+        centroid = where == 1;
     }
+    llvm::Value* v = nullptr;
+    if (const auto offset = constant(call->getArgOperand(0))) {
+        v = attribute_value(call, *offset, centroid);
+    } else {
+        // Chosen at run time among the inputs that the header names; anything else reads as 0.
+        v = ir_.getInt32(0);
+        for (const Varying& in : shader_.interface.inputs)
+            for (uint32_t k = 0; k < 4 && !error_; ++k) {
+                if (!(in.components >> k & 1))
+                    continue;
+                const uint32_t address = attribute::address_of(in.location) + 4 * k;
+                llvm::Value* hit = ir_.CreateICmpEQ(call->getArgOperand(0), ir_.getInt32(address));
+                v = ir_.CreateSelect(hit, as_bits(attribute_value(call, address, centroid)), v);
+            }
+    }
+    if (!v || error_)
+        return nullptr;
     return interpolated ? as_float(v) : as_bits(v);
 }
 
 void AirLowering::store_attribute(llvm::CallInst* call) {
     const auto offset = constant(call->getArgOperand(0));
-    if (!offset)
-        return fail(call, "an output attribute chosen at run time");
-    const bool known = (*offset >= attribute::kPosition && *offset < attribute::kGenericEnd) ||
-                       *offset == attribute::kPointSize || *offset == attribute::kLayer ||
-                       *offset == attribute::kViewport ||
-                       (*offset >= attribute::kClipDistance && *offset < attribute::kClipDistanceEnd);
-    if (shader_.interface.stage != Stage::vertex || !known || *offset % 4)
-        return fail(call, fmt::format("attribute 0x{:x} as an output of a {} stage", *offset,
-                                      stage_name(shader_.interface.stage)));
-    const bool quad = *offset >= attribute::kPosition && *offset < attribute::kGenericEnd;
     // Components that nobody writes read as (0, 0, 0, 1) (L-006).
-    ir_.CreateStore(call->getArgOperand(1), output(*offset, quad && *offset % 16 == 12 ? 0x3f800000 : 0));
+    const auto word = [&](uint32_t at) {
+        const bool quad = at >= attribute::kPosition && (at < attribute::kClipDistance || at >= attribute::kTexCoord);
+        return output(at, quad && at % 16 == 12 ? 0x3f800000 : 0);
+    };
+    if (!offset && shader_.interface.stage == Stage::vertex) {
+        for (const Varying& out : shader_.interface.outputs)
+            for (uint32_t k = 0; k < 4; ++k) {
+                if (!(out.components >> k & 1))
+                    continue;
+                const uint32_t address = attribute::address_of(out.location) + 4 * k;
+                llvm::Value* hit = ir_.CreateICmpEQ(call->getArgOperand(0), ir_.getInt32(address));
+                llvm::AllocaInst* slot = word(address);
+                llvm::Value* old = ir_.CreateLoad(ir_.getInt32Ty(), slot);
+                ir_.CreateStore(ir_.CreateSelect(hit, call->getArgOperand(1), old), slot);
+            }
+        return;
+    }
+    const uint32_t at = offset.value_or(~0u);
+    const bool known = (at >= attribute::kPosition && at < attribute::kGeneric) || attribute::is_varying(at) ||
+                       at == attribute::kPointSize || at == attribute::kLayer || at == attribute::kViewport;
+    if (shader_.interface.stage != Stage::vertex || !known || at % 4)
+        return fail(call, fmt::format("attribute 0x{:x} as an output of a {} stage", at, stage_name(shader_.interface.stage)));
+    ir_.CreateStore(call->getArgOperand(1), word(at));
 }
 
 // ---- special registers, approximations, lanes
@@ -282,6 +308,8 @@ llvm::Value* AirLowering::special(SpecialRegister r) {
         return ir_.CreateNot(ir_.CreateOr(one_bit(), ir_.CreateSub(one_bit(), ir_.getInt32(1))));
     case SpecialRegister::gemask: return ir_.CreateNot(ir_.CreateSub(one_bit(), ir_.getInt32(1)));
     case SpecialRegister::sample_id: return input(AirInput::sample_id);
+    case SpecialRegister::base_instance: return input(AirInput::base_instance); // B-008
+    case SpecialRegister::y_direction: return ir_.getInt32(0x3f800000); // upper-left origin, as Metal's window space (T-030)
     default: return nullptr;
     }
 }
