@@ -2,6 +2,7 @@
 // code.
 #include "compiler/emit/air/air_emitter.h"
 #include "compiler/emit/air/air_module.h"
+#include "compiler/emit/air/lint.h"
 #include "compiler/emit/air/metallib_reader.h"
 #include "compiler/lift/lifter.h"
 #include "compiler/passes/pipeline.h"
@@ -117,6 +118,7 @@ TEST(AirCorpus, EveryBoundShaderIsEmittedOrRefusedByCode) {
             ADD_FAILURE() << s.code << ": " << fault;
         auto module = parse_air(parsed->functions[0].bitcode);
         ASSERT_TRUE(module) << s.code << ": " << module.error().text();
+        EXPECT_EQ(lint_text(lint_metallib(*lib, LintScope::ours)), "ok\n") << s.code;
         auto phone = emit_air(*shader, Target::ios);
         ASSERT_TRUE(phone) << s.code << ": " << phone.error().text();
     }

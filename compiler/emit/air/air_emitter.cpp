@@ -524,9 +524,11 @@ Result<AirFunction> AirLowering::run(bool want_text) {
             if (id == Intrinsic::attr_interp) {
                 const auto* offset = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0));
                 const auto* where = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(1));
-                if (!offset || !where || !attribute::is_varying(static_cast<uint32_t>(offset->getZExtValue())))
+                if (!offset || !where ||
+                    !attribute::is_varying(static_cast<uint32_t>(offset->getZExtValue())))
                     continue;
-                const uint32_t location = attribute::location_of(static_cast<uint32_t>(offset->getZExtValue()));
+                const uint32_t location =
+                    attribute::location_of(static_cast<uint32_t>(offset->getZExtValue()));
                 for (const Varying& v : interface_.inputs)
                     if (v.location == location && v.interpolation != 1 && where->getZExtValue() == 1 &&
                         !v.centroid && !v.per_sample)

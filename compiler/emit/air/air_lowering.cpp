@@ -186,7 +186,9 @@ llvm::Value* AirLowering::atomic(llvm::Value* pointer, llvm::Value* op_operand, 
 // A constant attribute of the stage, as i32 or float; null if the stage has none there.
 llvm::Value* AirLowering::attribute_value(llvm::CallInst* call, uint32_t offset, bool centroid) {
     const Stage stage = shader_.interface.stage;
-    const auto component = [&](llvm::Value* whole) { return ir_.CreateExtractElement(whole, (offset / 4) % 4); };
+    const auto component = [&](llvm::Value* whole) {
+        return ir_.CreateExtractElement(whole, (offset / 4) % 4);
+    };
     if (attribute::is_varying(offset) && (stage == Stage::fragment || offset < attribute::kGenericEnd)) {
         const uint32_t location = attribute::location_of(offset);
         llvm::Value* whole = stage_input(location);
@@ -259,7 +261,8 @@ void AirLowering::store_attribute(llvm::CallInst* call) {
     const auto offset = constant(call->getArgOperand(0));
     // Components that nobody writes read as (0, 0, 0, 1) (L-006).
     const auto word = [&](uint32_t at) {
-        const bool quad = at >= attribute::kPosition && (at < attribute::kClipDistance || at >= attribute::kTexCoord);
+        const bool quad =
+            at >= attribute::kPosition && (at < attribute::kClipDistance || at >= attribute::kTexCoord);
         return output(at, quad && at % 16 == 12 ? 0x3f800000 : 0);
     };
     if (!offset && shader_.interface.stage == Stage::vertex) {
@@ -276,10 +279,12 @@ void AirLowering::store_attribute(llvm::CallInst* call) {
         return;
     }
     const uint32_t at = offset.value_or(~0u);
-    const bool known = (at >= attribute::kPosition && at < attribute::kGeneric) || attribute::is_varying(at) ||
-                       at == attribute::kPointSize || at == attribute::kLayer || at == attribute::kViewport;
+    const bool known = (at >= attribute::kPosition && at < attribute::kGeneric) ||
+                       attribute::is_varying(at) || at == attribute::kPointSize || at == attribute::kLayer ||
+                       at == attribute::kViewport;
     if (shader_.interface.stage != Stage::vertex || !known || at % 4)
-        return fail(call, fmt::format("attribute 0x{:x} as an output of a {} stage", at, stage_name(shader_.interface.stage)));
+        return fail(call, fmt::format("attribute 0x{:x} as an output of a {} stage", at,
+                                      stage_name(shader_.interface.stage)));
     ir_.CreateStore(call->getArgOperand(1), word(at));
 }
 
@@ -309,7 +314,8 @@ llvm::Value* AirLowering::special(SpecialRegister r) {
     case SpecialRegister::gemask: return ir_.CreateNot(ir_.CreateSub(one_bit(), ir_.getInt32(1)));
     case SpecialRegister::sample_id: return input(AirInput::sample_id);
     case SpecialRegister::base_instance: return input(AirInput::base_instance); // B-008
-    case SpecialRegister::y_direction: return ir_.getInt32(0x3f800000); // upper-left origin, as Metal's window space (T-030)
+    case SpecialRegister::y_direction:
+        return ir_.getInt32(0x3f800000); // upper-left origin, as Metal's window space (T-030)
     default: return nullptr;
     }
 }

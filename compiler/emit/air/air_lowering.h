@@ -119,19 +119,25 @@ class AirLowering {
 
 // Attribute byte addresses (NVIDIA's a[]) that the AIR stages know.
 namespace attribute {
-constexpr uint32_t kPrimitiveId = 0x60, kLayer = 0x64, kViewport = 0x68, kPointSize = 0x6c, kPosition = 0x70, kGeneric = 0x80,
-                   kGenericEnd = 0x280, kClipDistance = 0x2c0, kClipDistanceEnd = 0x2e0, kPointCoord = 0x2e0,
-                   kTexCoord = 0x300, kTexCoordEnd = 0x3a0, kInstanceId = 0x2f8, kVertexId = 0x2fc, kFrontFacing = 0x3fc;
+constexpr uint32_t kPrimitiveId = 0x60, kLayer = 0x64, kViewport = 0x68, kPointSize = 0x6c, kPosition = 0x70,
+                   kGeneric = 0x80, kGenericEnd = 0x280, kClipDistance = 0x2c0, kClipDistanceEnd = 0x2e0,
+                   kPointCoord = 0x2e0, kTexCoord = 0x300, kTexCoordEnd = 0x3a0, kInstanceId = 0x2f8,
+                   kVertexId = 0x2fc, kFrontFacing = 0x3fc;
 
-// Four-component slots that go from stage to stage by the name locn<n>, n = (address - 0x80) / 16: 0..31 generic, 32..35
-// colours, 36 and 37 clip distances (beside the array that clips: Metal's fragments cannot read that), 40..49 fixed-function
-// texture coordinates.
+// Four-component slots that go from stage to stage by the name locn<n>, n = (address - 0x80) / 16: 0..31
+// generic, 32..35 colours, 36 and 37 clip distances (beside the array that clips: Metal's fragments cannot
+// read that), 40..49 fixed-function texture coordinates.
 constexpr bool is_varying(uint32_t offset) {
-    return (offset >= kGeneric && offset < kClipDistanceEnd) || (offset >= kTexCoord && offset < kTexCoordEnd);
+    return (offset >= kGeneric && offset < kClipDistanceEnd) ||
+           (offset >= kTexCoord && offset < kTexCoordEnd);
 }
 constexpr uint32_t kLocations = (kTexCoordEnd - kGeneric) / 16;
-constexpr uint32_t address_of(uint32_t location) { return kGeneric + 16 * location; }
-constexpr uint32_t location_of(uint32_t offset) { return (offset - kGeneric) / 16; }
+constexpr uint32_t address_of(uint32_t location) {
+    return kGeneric + 16 * location;
+}
+constexpr uint32_t location_of(uint32_t offset) {
+    return (offset - kGeneric) / 16;
+}
 } // namespace attribute
 
 // Keys of fragment outputs in AirLowering::outputs_: colour words lie at target * 16 + component * 4.
