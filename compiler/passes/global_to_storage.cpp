@@ -24,6 +24,8 @@ struct Base {
     bool driver = false;  // comes from the driver bank (T-011)
 };
 
+constexpr unsigned kMaxDepth =
+    1000; // operations between an access and its base; hostile chains must not exhaust the stack
 constexpr unsigned kMaxRounds = 16; // of the fixed point; loops nested that deep carry no pointers
 
 bool is_global(Intrinsic id) {
@@ -72,6 +74,14 @@ bool is_no_pointer(Value* v) {
     return c && (llvm::isa<llvm::UndefValue>(c) || c->isNullValue());
 }
 
+struct DepthGuard {
+    explicit DepthGuard(unsigned& d) : depth(d) { ++depth; }
+    ~DepthGuard() { --depth; }
+    DepthGuard(const DepthGuard&) = delete;
+    DepthGuard& operator=(const DepthGuard&) = delete;
+    unsigned& depth;
+};
+
 class StoragePass {
   public:
     explicit StoragePass(ShaderModule& shader)
@@ -104,6 +114,8 @@ class StoragePass {
     llvm::DenseMap<Value*, Value*>
         candidates_; // pointer-like value -> number of its buffer among all candidates
     llvm::DenseSet<Value*> seen_high_;
+    unsigned depth_ = 0;
+    bool too_deep_ = false;
     std::vector<uint32_t> first_candidate_;
     std::vector<Binding> candidate_bindings_;
 };
@@ -311,6 +323,9 @@ Value* StoragePass::offset_of(Value* v) {
         return nullptr;
     if (const auto it = offsets_.find(v); it != offsets_.end())
         return it->second;
+    if (depth_ >= kMaxDepth)
+        return nullptr;
+    const DepthGuard guard(depth_);
     auto* inst = llvm::cast<Instruction>(v);
     llvm::IRBuilder<> b(inst);
     Value* result = nullptr;
@@ -372,6 +387,11 @@ Value* StoragePass::candidate_of(Value* v) {
         return it->second;
     if (is_no_pointer(v))
         return llvm::ConstantInt::get(i32_, 0);
+    if (depth_ >= kMaxDepth) {
+        too_deep_ = true;
+        return llvm::ConstantInt::get(i32_, 0);
+    }
+    const DepthGuard guard(depth_);
     auto* inst = llvm::cast<Instruction>(v);
     llvm::IRBuilder<> b(inst);
     Value* result = nullptr;
@@ -478,6 +498,9 @@ Result<void> StoragePass::rewrite(llvm::CallInst* call, Intrinsic id) {
     }
     // Only the candidates of this access's bases take part: number them anew, by table.
     Value* number = candidate_of(address);
+    if (too_deep_)
+        return refuse(*call, LossCode::storage,
+                      std::string("the address of ") + intrinsic_info(id).name + " is too far from its base");
     llvm::SmallVector<uint32_t, 16> used;
     for (size_t i = 0; i < bases_.size(); ++i)
         if (mask >> i & 1)

@@ -7,6 +7,9 @@ namespace {
 
 constexpr uint32_t kMaxMergedElements = 32; // span of an array made out of single words chosen at run time
 
+constexpr unsigned kMaxDepth =
+    64; // nested ORs and webs of a handle; hostile chains must not exhaust the stack
+
 bool is_web(llvm::Value* v) {
     return llvm::isa<llvm::PHINode>(v) || llvm::isa<llvm::SelectInst>(v);
 }
@@ -31,7 +34,14 @@ uint32_t HandleTracer::stride_of(uint32_t bank) const {
 const HandleVerdict& HandleTracer::trace(llvm::Value* v) {
     if (const auto it = memo_.find(v); it != memo_.end())
         return it->second;
+    if (depth_ == kMaxDepth) {
+        HandleVerdict& deep = memo_[v];
+        deep.reason = "made by a chain of operations too long to follow";
+        return deep;
+    }
+    ++depth_;
     HandleVerdict verdict = is_web(v) ? trace_web(llvm::cast<llvm::Instruction>(v)) : trace_leaf(v);
+    --depth_;
     return memo_[v] = std::move(verdict);
 }
 

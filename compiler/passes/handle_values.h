@@ -44,6 +44,7 @@ class HandleTracer {
     const GuestAbi& abi_;
     const llvm::DataLayout& layout_;
     llvm::DenseMap<llvm::Value*, HandleVerdict> memo_;
+    unsigned depth_ = 0;
 };
 
 // Text of a verdict for --trace-handles: "slot c2[0x20]", "c2[0x168] | c2[0x568]", "array c2[0x20 + 8 * i], 8

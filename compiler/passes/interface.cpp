@@ -71,6 +71,8 @@ Result<void> fill_interface(ShaderModule& shader) {
             case Intrinsic::ssbo_atomic_64:
             case Intrinsic::bimg_store:
             case Intrinsic::bimg_atomic: face.writes_memory = true; break;
+            case Intrinsic::img_status:
+                return refuse(inst, LossCode::instruction, "the predicate of a surface access is used");
             case Intrinsic::demote: face.demotes = true; break;
             case Intrinsic::helper: face.builtins_read |= builtin_bit(Builtin::helper); break;
             case Intrinsic::frag_depth: face.builtins_written |= builtin_bit(Builtin::frag_depth); break;

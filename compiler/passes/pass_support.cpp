@@ -71,15 +71,18 @@ llvm::Value* join_offset(llvm::IRBuilderBase& b, const OffsetSum& sum) {
     return v ? b.CreateAdd(v, c) : c;
 }
 
-uint32_t max_value(const llvm::Value* v, const llvm::DataLayout& layout) {
+uint32_t max_value(const llvm::Value* v, const llvm::DataLayout& layout, unsigned depth) {
+    if (depth == 0)
+        return 0xffffffffu;
     if (const auto* ii = llvm::dyn_cast<llvm::IntrinsicInst>(v);
         ii && ii->getIntrinsicID() == llvm::Intrinsic::umin)
-        return std::min(max_value(ii->getArgOperand(0), layout), max_value(ii->getArgOperand(1), layout));
+        return std::min(max_value(ii->getArgOperand(0), layout, depth - 1),
+                        max_value(ii->getArgOperand(1), layout, depth - 1));
     if (const auto* sel = llvm::dyn_cast<llvm::SelectInst>(v)) {
         // select (icmp ult a, b), a, b in either spelling is umin(a, b)
         const auto* cmp = llvm::dyn_cast<llvm::ICmpInst>(sel->getCondition());
-        const uint32_t t = max_value(sel->getTrueValue(), layout),
-                       f = max_value(sel->getFalseValue(), layout);
+        const uint32_t t = max_value(sel->getTrueValue(), layout, depth - 1),
+                       f = max_value(sel->getFalseValue(), layout, depth - 1);
         if (cmp && cmp->getOperand(0) == sel->getTrueValue() && cmp->getOperand(1) == sel->getFalseValue() &&
             (cmp->getPredicate() == llvm::CmpInst::ICMP_ULT ||
              cmp->getPredicate() == llvm::CmpInst::ICMP_ULE))

@@ -34,7 +34,7 @@ OffsetSum split_offset(llvm::Value* v);
 llvm::Value* join_offset(llvm::IRBuilderBase& b, const OffsetSum& sum);
 
 // Largest value that `v` can take, from known bits and from umin with a constant.
-uint32_t max_value(const llvm::Value* v, const llvm::DataLayout& layout);
+uint32_t max_value(const llvm::Value* v, const llvm::DataLayout& layout, unsigned depth = 6);
 
 // Replaces `inst` by a switch over `selector` (i32): block k holds what `emit` builds for k (its value, or
 // null for void instructions); every selector past the last takes the last one. `inst` is erased.

@@ -66,11 +66,11 @@ std::optional<Place> read_place(LiftContext& c, uint32_t texel_bytes) {
     return p;
 }
 
-bool no_predicate(LiftContext& c) {
-    if (!c.has(F::dst_pred) || c.get(F::dst_pred) == isa::kPt)
-        return true;
-    c.refuse("with a predicate operand is not implemented");
-    return false;
+// The destination predicate tells something of the access that no source defines. Compilers name one and
+// never read it: what it receives is an operation that dies unread and is refused otherwise.
+void write_predicate(LiftContext& c) {
+    if (c.has(F::dst_pred) && c.get(F::dst_pred) != isa::kPt)
+        c.set_predicate(c.get(F::dst_pred), c.call(Intrinsic::img_status, {}));
 }
 
 // Texel of a raw access by F::surf_size.
@@ -105,7 +105,7 @@ void atomic(LiftContext& c, AtomicOp op, Value* value, Value* comparand, uint64_
     enum Type : uint64_t { u32 = 0, s32 = 1 };
     const uint64_t type = c.get(F::suatom_type);
     constexpr uint64_t kRawAccess = 1;
-    if (!c.has(F::suatom_type) || type > s32 || c.get(F::surf_raw) != kRawAccess || !no_predicate(c)) {
+    if (!c.has(F::suatom_type) || type > s32 || c.get(F::surf_raw) != kRawAccess) {
         c.refuse();
         return;
     }
@@ -117,6 +117,7 @@ void atomic(LiftContext& c, AtomicOp op, Value* value, Value* comparand, uint64_
         return;
     }
     p->desc.access = ImageAccess::raw32;
+    write_predicate(c);
     c.set_reg(dst,
               c.call(Intrinsic::img_atomic, {p->handle, c.i32(p->desc.pack()), p->x, p->y, p->z, p->layer,
                                              c.i32(static_cast<uint32_t>(op)), value, comparand}));
@@ -140,8 +141,7 @@ std::optional<AtomicOp> operation(uint64_t op, bool is_signed) {
 } // namespace
 
 void suld(LiftContext& c) {
-    if (!no_predicate(c))
-        return;
+    write_predicate(c);
     uint64_t dst = c.get(F::dst);
     const auto write = [&](Value* v) {
         c.set_reg(dst, v);
