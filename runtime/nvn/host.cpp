@@ -178,8 +178,10 @@ std::shared_ptr<const Shader> Host::load_shader(uint64_t key, Stage stage, uint6
     }
     if (!shader) {
         std::string packs;
-        for (const LibraryPack& pack : libraries_)
-            packs += " " + std::string(pack.name()) + " (" + std::to_string(pack.size()) + " programs)";
+        for (const LibraryPack& pack : libraries_) {
+            packs.append(" ").append(pack.name());
+            packs.append(" (").append(std::to_string(pack.size())).append(" programs)");
+        }
         report(Report::missing_shader, "%s %s, code at 0x%llx, searched:%s", key_text(key).c_str(),
                stage_name(stage).data(), static_cast<unsigned long long>(code),
                packs.empty() ? " no pack" : packs.c_str());
