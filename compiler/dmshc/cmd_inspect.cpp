@@ -25,17 +25,16 @@ void add_inspect(CLI::App& app, Run& run) {
                     code = kExitInput;
                     continue;
                 }
-                const auto text = inspect_metallib(*bytes, options->json);
-                if (!text) {
-                    Error e = text.error();
-                    e.origin = path;
-                    std::fprintf(stderr, "dmshc: %s\n", e.text().c_str());
+                const std::string text = inspect_metallib(*bytes, options->json);
+                // The inspector answers with an error line of its own form when nothing could be read.
+                if (text.starts_with("error: ") || text.starts_with("{\"error\"")) {
+                    std::fprintf(stderr, "dmshc: %s: %s\n", path.c_str(), text.c_str());
                     code = kExitInput;
                     continue;
                 }
                 if (options->files.size() > 1 && !options->json)
                     std::printf("%s:\n", path.c_str());
-                std::fputs(text->c_str(), stdout);
+                std::fputs(text.c_str(), stdout);
             }
             return code;
         };
