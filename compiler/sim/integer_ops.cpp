@@ -1,0 +1,443 @@
+// Integer arithmetic, logic, shifts, bit fields and comparisons, with the condition code.
+#include "compiler/sim/operands.h"
+#include <algorithm>
+
+namespace dmsh::sim {
+namespace {
+
+struct Sum {
+    uint32_t value;
+    bool carry, overflow;
+};
+
+// a + b + carry-in with the flags of the 32-bit adder.
+Sum adder(uint32_t a, uint32_t b, bool carry) {
+    const uint64_t wide = uint64_t{a} + b + carry;
+    const uint32_t v = static_cast<uint32_t>(wide);
+    return {v, (wide >> 32) != 0, ((~(a ^ b) & (a ^ v)) >> 31) != 0};
+}
+
+// Writes the result, and the condition code where .CC asks for it. With .X the zero flag covers both words.
+void finish(Lane& l, const Instruction& i, Sum s, bool extended = false) {
+    set_dst(l, i, s.value);
+    if (i.flag(F::cc))
+        l.set_flags(s.value == 0 && (!extended || l.z), s.value >> 31, s.carry, s.overflow);
+}
+void finish_logic(Lane& l, const Instruction& i, uint32_t v) {
+    set_dst(l, i, v);
+    if (i.flag(F::cc))
+        l.set_flags(v == 0, v >> 31, false, false);
+}
+
+uint32_t reverse(uint32_t v) {
+    uint32_t r = 0;
+    for (unsigned k = 0; k < 32; ++k)
+        r |= (v >> k & 1) << (31 - k);
+    return r;
+}
+
+int64_t half_of(uint32_t v, bool upper, bool is_signed) {
+    const uint16_t h = static_cast<uint16_t>(upper ? v >> 16 : v);
+    return is_signed ? int64_t{static_cast<int16_t>(h)} : int64_t{h};
+}
+
+Answer multiply_add_16(Lane& l, const Instruction& i, Group& g) {
+    const uint32_t ra = reg(l, i, F::src_a), rb = source_b(l, i, g), rc = source_c(l, i, g);
+    const int64_t a = half_of(ra, i.flag(F::h1_a), i.flag(F::signed_a));
+    const int64_t b = half_of(rb, i.flag(F::h1_b), i.flag(F::signed_b));
+    uint32_t product = static_cast<uint32_t>(a * b);
+    if (i.flag(F::psl))
+        product <<= 16;
+    uint32_t c = rc;
+    switch (i.get(F::xmad_mode)) {
+    case 0: break;
+    case 1: c &= 0xffff; break;
+    case 2: c >>= 16; break;
+    case 3: // the halves of a signed 32-bit product: a negative half was multiplied as unsigned, its excess is taken off
+        c -= (a < 0 ? 0x10000u : 0u) + (b < 0 ? 0x10000u : 0u);
+        break;
+    case 4: c += rb << 16; break;
+    default: return "has an unknown mode";
+    }
+    Sum s = adder(product, c, i.flag(F::x) && l.c);
+    if (i.flag(F::mrg))
+        s.value = (s.value & 0xffff) | rb << 16;
+    finish(l, i, s, i.flag(F::x));
+    return kOk;
+}
+
+uint32_t permute(uint32_t a, uint32_t selector, uint32_t c, uint64_t mode) {
+    const uint64_t bytes = a | uint64_t{c} << 32;
+    const auto byte = [&](unsigned n) { return static_cast<uint32_t>(bytes >> (n & 7) * 8) & 0xff; };
+    uint32_t v = 0;
+    const unsigned s = selector & 3;
+    for (unsigned k = 0; k < 4; ++k) {
+        uint32_t x = 0;
+        switch (mode) {
+        case 0: { // each nibble picks a byte; its top bit spreads the byte's sign
+            const unsigned n = selector >> k * 4 & 15;
+            x = byte(n & 7);
+            if (n & 8)
+                x = x & 0x80 ? 0xff : 0;
+            break;
+        }
+        case 1: x = byte(s + k); break;                                   // F4E
+        case 2: x = byte(s + 8 - k); break;                               // B4E
+        case 3: x = byte(s); break;                                       // RC8
+        case 4: x = byte(k < s ? s : k); break;                           // ECL
+        case 5: x = byte(k < s ? k : s); break;                           // ECR
+        case 6: x = byte((s & 1) * 2 + (k & 1)); break;                   // RC16
+        }
+        v |= x << k * 8;
+    }
+    return v;
+}
+
+// SHF: the window of {c, a} after a shift; 64-bit types count to 63 (wrapped) or 64 (clamped).
+uint32_t funnel(const Instruction& i, uint32_t low, uint32_t shift, uint32_t high) {
+    const uint64_t type = i.get(F::shf_type);
+    const uint32_t width = type ? 64 : 32;
+    const uint32_t n = i.flag(F::wrap) ? shift & (width - 1) : std::min(shift, width);
+    const uint64_t v = low | uint64_t{high} << 32;
+    uint64_t r;
+    if (i.flag(F::shf_right)) {
+        if (type == 3)
+            r = static_cast<uint64_t>(static_cast<int64_t>(v) >> std::min(n, 63u));
+        else
+            r = n >= 64 ? 0 : v >> n;
+        return static_cast<uint32_t>(r);
+    }
+    r = n >= 64 ? 0 : v << n;
+    return static_cast<uint32_t>(r >> 32);
+}
+
+// Part of an IMADSP operand: 32 bits, 24 bits, or a half.
+int64_t sp_part(uint32_t v, unsigned part) {
+    switch (part) {
+    case 0: return v;
+    case 1: return static_cast<int32_t>(v);
+    case 2: return v & 0xffffff;
+    case 3: return static_cast<int32_t>(v << 8) >> 8;
+    case 4: return v & 0xffff;
+    case 5: return static_cast<int16_t>(v);
+    case 6: return v >> 16;
+    default: return static_cast<int16_t>(v >> 16);
+    }
+}
+
+uint32_t video_part(uint32_t v, uint64_t selector, bool is_signed) {
+    if (selector < 4) {
+        const uint8_t x = static_cast<uint8_t>(v >> selector * 8);
+        return is_signed ? static_cast<uint32_t>(int32_t{static_cast<int8_t>(x)}) : x;
+    }
+    if (selector < 6) {
+        const uint16_t x = static_cast<uint16_t>(v >> (selector - 4) * 16);
+        return is_signed ? static_cast<uint32_t>(int32_t{static_cast<int16_t>(x)}) : x;
+    }
+    return v;
+}
+
+bool int_outcome(const Lane& l, const Instruction& i, uint32_t a, uint32_t b) {
+    const uint64_t code = i.get(F::int_cmp);
+    if (code == 7)
+        return true;
+    if (i.flag(F::x)) {
+        // The upper half of a long comparison: the subtraction goes on with the lower half's carry and zero.
+        const Sum s = adder(a, ~b, l.c);
+        const bool less = i.flag(F::is_signed) ? (s.value >> 31 != 0) != s.overflow : !s.carry;
+        const bool equal = s.value == 0 && l.z;
+        return outcome(code, less, equal, !less && !equal);
+    }
+    return i.flag(F::is_signed) ? compare_int(code, static_cast<int32_t>(a), static_cast<int32_t>(b)) : compare_int(code, a, b);
+}
+
+} // namespace
+
+Answer integer_op(Lane& l, const Instruction& i, Group& g) {
+    const auto a = [&] { return reg(l, i, F::src_a); };
+    const auto b = [&] { return source_b(l, i, g); };
+    const auto c = [&] { return source_c(l, i, g); };
+    switch (i.op()) {
+    case Op::IADD:
+    case Op::IADD32I: {
+        const bool na = i.flag(F::neg_a), nb = i.flag(F::neg_b), x = i.flag(F::x);
+        // One negation is an inversion plus one; both together spell .PO: a + b + 1. With .X the carry takes the one's place.
+        const bool po = na && nb;
+        uint32_t u = a(), v = b();
+        if (!po) {
+            u = na ? ~u : u;
+            v = nb ? ~v : v;
+        }
+        Sum s = adder(u, v, x ? l.c : na || nb);
+        if (i.flag(F::sat) && s.overflow)
+            s.value = s.value >> 31 ? 0x7fffffff : 0x80000000;
+        finish(l, i, s, x);
+        return kOk;
+    }
+    case Op::IADD3: {
+        const auto part = [](uint32_t v, uint64_t which) { return which == 1 ? v & 0xffff : which == 2 ? v >> 16 : v; };
+        const auto neg = [&](uint32_t v, F f) { return i.flag(f) ? 0u - v : v; };
+        const uint32_t u = neg(part(a(), i.get(F::half_a)), F::neg_a), v = neg(part(b(), i.get(F::half_b)), F::neg_b);
+        const uint32_t w = neg(part(c(), i.get(F::half_c)), F::neg_c);
+        uint64_t first = uint64_t{u} + v;
+        // .RS and .LS move the 33-bit sum by 16 before the third operand is added.
+        if (i.get(F::iadd3_shift) == 1)
+            first = (first & 0x1ffffffff) >> 16;
+        else if (i.get(F::iadd3_shift) == 2)
+            first = (first << 16) & 0xffffffff;
+        const uint64_t sum = (first & 0xffffffff) + w + (i.flag(F::x) && l.c);
+        const uint32_t value = static_cast<uint32_t>(sum);
+        set_dst(l, i, value);
+        if (i.flag(F::cc)) {
+            if (i.flag(F::neg_a) || i.flag(F::neg_b) || i.flag(F::neg_c))
+                return "writes the condition code of a three-way sum with a negation";
+            l.set_flags(value == 0, value >> 31, (sum >> 32) + (first >> 32) != 0, false);
+        }
+        return kOk;
+    }
+    case Op::IMNMX: {
+        if (i.get(F::minmax_x))
+            return "is a part of a 64-bit minimum";
+        const uint32_t u = a(), v = b();
+        const bool less = i.flag(F::is_signed) ? static_cast<int32_t>(u) < static_cast<int32_t>(v) : u < v;
+        finish_logic(l, i, less == source_pred(l, i) ? u : v);
+        return kOk;
+    }
+    case Op::IMUL:
+    case Op::IMUL32I:
+    case Op::IMAD:
+    case Op::IMAD32I: {
+        const bool sa = i.flag(F::signed_a), sb = i.flag(F::signed_b);
+        const uint32_t u = a(), v = b();
+        const __int128 x = sa ? __int128{static_cast<int32_t>(u)} : __int128{u};
+        const __int128 y = sb ? __int128{static_cast<int32_t>(v)} : __int128{v};
+        __int128 product = x * y;
+        if (i.flag(F::neg_a))
+            product = -product;
+        const uint32_t p = static_cast<uint32_t>(i.flag(F::hi) ? product >> 32 : product);
+        if (i.op() == Op::IMUL || i.op() == Op::IMUL32I) {
+            finish_logic(l, i, p);
+            return kOk;
+        }
+        const uint32_t w = i.flag(F::neg_c) ? ~c() : c();
+        Sum s = adder(p, w, i.flag(F::x) ? l.c : i.flag(F::neg_c));
+        if (i.flag(F::sat)) {
+            if (!i.flag(F::hi) || !(sa && sb))
+                return "saturates a sum that is not of signed upper halves";
+            if (s.overflow)
+                s.value = s.value >> 31 ? 0x7fffffff : 0x80000000;
+        }
+        finish(l, i, s, i.flag(F::x));
+        return kOk;
+    }
+    case Op::IMADSP: {
+        const int64_t x = sp_part(a(), static_cast<unsigned>(i.get(F::imadsp_a)));
+        const int64_t y = sp_part(b(), static_cast<unsigned>(i.get(F::imadsp_b)) + 2);
+        const bool is_signed = (i.get(F::imadsp_a) & 1) || (i.get(F::imadsp_b) & 1);
+        const uint32_t w = c();
+        int64_t z = w;
+        if (i.get(F::imadsp_c) == 1)
+            z = is_signed ? static_cast<int32_t>(w << 8) >> 8 : w & 0xffffff;
+        else if (i.get(F::imadsp_c) == 2)
+            z = is_signed ? int64_t{static_cast<int16_t>(w)} : int64_t{w & 0xffff};
+        finish(l, i, adder(static_cast<uint32_t>(x * y), static_cast<uint32_t>(z), false));
+        return kOk;
+    }
+    case Op::XMAD: return multiply_add_16(l, i, g);
+    case Op::ISCADD:
+    case Op::ISCADD32I: {
+        const bool na = i.flag(F::neg_a), nb = i.flag(F::neg_b), po = na && nb;
+        uint32_t u = a() << i.get(F::shift), v = b();
+        if (!po) {
+            u = na ? ~u : u;
+            v = nb ? ~v : v;
+        }
+        finish(l, i, adder(u, v, na || nb));
+        return kOk;
+    }
+    case Op::LEA: {
+        const uint32_t n = static_cast<uint32_t>(i.get(F::shift));
+        uint64_t u = a();
+        if (i.flag(F::hi))
+            u |= uint64_t{reg(l, i, F::src_c)} << 32;
+        if (i.flag(F::neg_a))
+            u = 0 - u;
+        const uint32_t part = static_cast<uint32_t>(i.flag(F::hi) ? (u << n) >> 32 : u << n);
+        const Sum s = adder(part, b(), i.flag(F::x) && l.c);
+        l.set_pred(static_cast<uint32_t>(i.get(F::dst_pred)), s.carry);
+        finish(l, i, s, i.flag(F::x));
+        return kOk;
+    }
+    case Op::LOP:
+    case Op::LOP32I:
+    case Op::LOP3: {
+        if (i.flag(F::x))
+            return "extends a logic operation";
+        uint32_t v = 0;
+        if (i.op() == Op::LOP3) {
+            const uint32_t u = a(), w = b(), t = c();
+            const uint64_t lut = i.get(F::lut);
+            for (unsigned k = 0; k < 32; ++k)
+                v |= static_cast<uint32_t>(lut >> ((u >> k & 1) << 2 | (w >> k & 1) << 1 | (t >> k & 1)) & 1) << k;
+        } else {
+            const uint32_t u = i.flag(F::inv_a) ? ~a() : a(), w = i.flag(F::inv_b) ? ~b() : b();
+            switch (i.get(F::lop)) {
+            case 0: v = u & w; break;
+            case 1: v = u | w; break;
+            case 2: v = u ^ w; break;
+            default: v = w; break;
+            }
+        }
+        if (i.has(F::pred_op)) {
+            const bool p[] = {false, true, v == 0, v != 0};
+            l.set_pred(static_cast<uint32_t>(i.get(F::dst_pred)), p[i.get(F::pred_op) & 3]);
+        }
+        finish_logic(l, i, v);
+        return kOk;
+    }
+    case Op::SHL: {
+        if (i.flag(F::x))
+            return "extends a shift";
+        const uint32_t n = i.flag(F::wrap) ? b() & 31 : b();
+        finish_logic(l, i, n >= 32 ? 0 : a() << n);
+        return kOk;
+    }
+    case Op::SHR: {
+        if (i.get(F::xmode))
+            return "extends a shift";
+        const uint32_t n = i.flag(F::wrap) ? b() & 31 : b();
+        const uint32_t u = i.flag(F::brev) ? reverse(a()) : a();
+        if (i.flag(F::is_signed))
+            finish_logic(l, i, static_cast<uint32_t>(static_cast<int32_t>(u) >> std::min(n, 31u)));
+        else
+            finish_logic(l, i, n >= 32 ? 0 : u >> n);
+        return kOk;
+    }
+    case Op::SHF:
+        if (i.get(F::shf_x))
+            return "extends a shift";
+        finish_logic(l, i, funnel(i, a(), b(), reg(l, i, F::src_c)));
+        return kOk;
+    case Op::BFE: {
+        const uint32_t field = b(), position = field & 0xff, length = field >> 8 & 0xff;
+        const uint32_t u = i.flag(F::brev) ? reverse(a()) : a();
+        uint32_t v = 0;
+        const bool is_signed = i.flag(F::is_signed);
+        if (length != 0) {
+            // Bits past the word are copies of the sign, or zeros.
+            const uint64_t wide = is_signed ? static_cast<uint64_t>(int64_t{static_cast<int32_t>(u)}) : u;
+            const uint64_t shifted = position >= 64 ? (is_signed && u >> 31 ? ~uint64_t{0} : 0)
+                                     : is_signed    ? static_cast<uint64_t>(static_cast<int64_t>(wide) >> position)
+                                                    : wide >> position;
+            const uint32_t n = std::min(length, 32u);
+            v = static_cast<uint32_t>(shifted);
+            if (n < 32) {
+                // The sign is the field's top bit, or bit 31 where the field reaches past the word.
+                const bool top = is_signed && (u >> std::min(position + length - 1, 31u) & 1);
+                v &= (1u << n) - 1;
+                if (top)
+                    v |= ~0u << n;
+            }
+        }
+        finish_logic(l, i, v);
+        return kOk;
+    }
+    case Op::BFI: {
+        const uint32_t field = b(), position = field & 0xff, length = std::min(field >> 8 & 0xff, 32u), base = c();
+        uint32_t v = base;
+        if (length != 0 && position < 32) {
+            const uint32_t mask = (length == 32 ? ~0u : (1u << length) - 1) << position;
+            v = (base & ~mask) | (a() << position & mask);
+        }
+        finish_logic(l, i, v);
+        return kOk;
+    }
+    case Op::FLO: {
+        uint32_t v = i.flag(F::inv_b) ? ~b() : b();
+        if (i.flag(F::is_signed) && v >> 31)
+            v = ~v;
+        const uint32_t n = v == 0 ? ~0u : 31 - static_cast<uint32_t>(std::countl_zero(v));
+        finish_logic(l, i, v != 0 && i.flag(F::sh) ? 31 - n : n);
+        return kOk;
+    }
+    case Op::POPC: set_dst(l, i, static_cast<uint32_t>(std::popcount(i.flag(F::inv_b) ? ~b() : b()))); return kOk;
+    case Op::PRMT: set_dst(l, i, permute(a(), b(), c(), i.get(F::prmt_mode))); return kOk;
+    case Op::ISET: {
+        const bool t = combine(i.get(F::bop), int_outcome(l, i, a(), b()), source_pred(l, i));
+        finish_logic(l, i, !t ? 0 : i.flag(F::bf) ? 0x3f800000 : ~0u);
+        return kOk;
+    }
+    case Op::ISETP: {
+        const bool t = int_outcome(l, i, a(), b()), p = source_pred(l, i);
+        l.set_pred(static_cast<uint32_t>(i.get(F::dst_pred2)), combine(i.get(F::bop), !t, p));
+        l.set_pred(static_cast<uint32_t>(i.get(F::dst_pred)), combine(i.get(F::bop), t, p));
+        return kOk;
+    }
+    case Op::ICMP: set_dst(l, i, int_outcome(l, i, c(), 0) ? a() : b()); return kOk;
+    case Op::MOV:
+    case Op::MOV32I: {
+        const uint64_t lanes = i.get(F::lane_mask);
+        uint32_t mask = 0;
+        for (unsigned k = 0; k < 4; ++k)
+            if (lanes >> k & 1)
+                mask |= 0xffu << k * 8;
+        const uint32_t old = reg(l, i, F::dst);
+        set_dst(l, i, (old & ~mask) | (b() & mask));
+        return kOk;
+    }
+    case Op::SEL: set_dst(l, i, source_pred(l, i) ? a() : b()); return kOk;
+    case Op::VABSDIFF4: {
+        if (i.get(F::vabs4_mask) != 3 || i.get(F::vabs4_mask_lo) != 3 || i.flag(F::sat) || i.flag(F::cc))
+            return "differs from the whole-word form";
+        uint32_t sum = 0, packed = 0;
+        const bool sa = i.flag(F::vabs4_signed_a), sb = i.flag(F::vabs4_signed_b);
+        for (unsigned k = 0; k < 4; ++k) {
+            const int32_t x = static_cast<int32_t>(video_part(a(), k, sa)), y = static_cast<int32_t>(video_part(b(), k, sb));
+            const uint32_t d = static_cast<uint32_t>(x > y ? x - y : y - x);
+            sum += d;
+            packed |= (d & 0xff) << k * 8;
+        }
+        set_dst(l, i, i.get(F::vabs4_op) == 1 ? sum + c() : packed);
+        return kOk;
+    }
+    case Op::VMNMX:
+    case Op::VADD:
+    case Op::VABSDIFF:
+    case Op::VMAD: {
+        const bool sa = i.flag(F::video_signed_a), sb = i.flag(F::video_signed_b);
+        const uint32_t u = video_part(a(), i.get(F::video_sel_a), sa);
+        const uint32_t w = i.form() == Form::imm ? (sb ? static_cast<uint32_t>(int32_t{static_cast<int16_t>(b())}) : b() & 0xffff)
+                                                 : video_part(b(), i.get(F::video_sel_b), sb);
+        const int64_t x = sa ? int64_t{static_cast<int32_t>(u)} : int64_t{u};
+        const int64_t y = sb ? int64_t{static_cast<int32_t>(w)} : int64_t{w};
+        if (i.flag(F::cc) || i.flag(F::sat))
+            return "saturates or writes the condition code";
+        if (i.op() == Op::VMAD) {
+            constexpr unsigned shifts[] = {0, 7, 15, 0};
+            if (i.flag(F::neg_a) != i.flag(F::neg_c) && (i.flag(F::neg_a) || i.flag(F::neg_c)))
+                return "negates one side";
+            const int64_t z = sa || sb ? int64_t{static_cast<int32_t>(reg(l, i, F::src_c))} : int64_t{reg(l, i, F::src_c)};
+            set_dst(l, i, static_cast<uint32_t>((x * y + z + (i.flag(F::neg_a) ? 1 : 0)) >> shifts[i.get(F::vmad_scale) & 3]));
+            return kOk;
+        }
+        int64_t v = 0;
+        if (i.op() == Op::VMNMX)
+            v = i.flag(F::video_mx) ? std::max(x, y) : std::min(x, y);
+        else if (i.op() == Op::VABSDIFF)
+            v = x > y ? x - y : y - x;
+        else
+            v = (i.flag(F::neg_a) ? -x : x) + (i.flag(F::neg_b) ? -y : y);
+        const uint32_t z = reg(l, i, F::src_c), r = static_cast<uint32_t>(v);
+        switch (i.get(F::video_op)) {
+        case 7: set_dst(l, i, r); return kOk;
+        case 4: set_dst(l, i, r + z); return kOk;
+        case 5: set_dst(l, i, static_cast<uint32_t>(std::min<int64_t>(v, sa || sb ? int64_t{static_cast<int32_t>(z)} : int64_t{z}))); return kOk;
+        case 6: set_dst(l, i, static_cast<uint32_t>(std::max<int64_t>(v, sa || sb ? int64_t{static_cast<int32_t>(z)} : int64_t{z}))); return kOk;
+        default: return "merges its result";
+        }
+    }
+    default: return kNotMine;
+    }
+}
+
+} // namespace dmsh::sim

@@ -1,0 +1,312 @@
+// Runs workgroups: which lanes execute together, branches, the reconvergence stack, barriers.
+#include "compiler/sim/operands.h"
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+namespace dmsh::sim {
+namespace {
+
+constexpr uint32_t kNoPosition = ~0u;
+
+// Position of a byte address: on sm_53 three instructions stand behind each scheduling word.
+uint32_t position_of(int64_t pc) {
+    if (pc < 0 || pc % 8 != 0)
+        return kNoPosition;
+    const uint32_t slot = static_cast<uint32_t>(pc % 32 / 8);
+    return static_cast<uint32_t>(pc / 32) * 3 + (slot ? slot - 1 : 0);
+}
+
+class Runner {
+  public:
+    explicit Runner(const Launch& launch) : launch_(launch) {
+        isa::ProgramWords words(isa::Arch::sm_53, launch.code);
+        uint64_t lo = 0, hi = 0;
+        uint32_t pc = 0, control = 0;
+        while (words.next(lo, hi, pc, control)) {
+            Instruction i;
+            i.row = isa::decode_maxwell(lo);
+            i.lo = lo;
+            i.pc = pc;
+            program_.push_back(i);
+        }
+        group_.launch = &launch;
+        group_.ranges = launch.global;
+        std::sort(group_.ranges.begin(), group_.ranges.end(),
+                  [](const GlobalRange& a, const GlobalRange& b) { return a.address < b.address; });
+        threads_ = launch.block[0] * launch.block[1] * launch.block[2];
+    }
+
+    Result<void> grid() {
+        if (threads_ == 0 || threads_ > 1024)
+            return Error{"a workgroup has 1 to 1024 threads"};
+        for (uint32_t z = 0; z < launch_.grid[2]; ++z)
+            for (uint32_t y = 0; y < launch_.grid[1]; ++y)
+                for (uint32_t x = 0; x < launch_.grid[0]; ++x) {
+                    group_.ctaid = {x, y, z};
+                    if (auto r = workgroup(); !r)
+                        return r;
+                }
+        return {};
+    }
+
+  private:
+    Error fault(const Instruction& i, const std::string& what) const {
+        char hex[20];
+        std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(i.lo));
+        char at[16];
+        std::snprintf(at, sizeof at, "0x%x", i.pc);
+        return Error{"sm53 instruction " + std::string(i.row ? i.mnemonic() : "?") + " at " + at + " (" + hex + ") " + what};
+    }
+
+    Result<void> workgroup() {
+        group_.shared.assign(launch_.shared_bytes, 0);
+        lanes_.assign((threads_ + kLanes - 1) / kLanes * kLanes, Lane{});
+        for (uint32_t t = 0; t < threads_; ++t) {
+            Lane& l = lanes_[t];
+            l.live = true;
+            l.tid = {t % launch_.block[0], t / launch_.block[0] % launch_.block[1], t / launch_.block[0] / launch_.block[1]};
+            l.local.assign(launch_.local_bytes, 0);
+        }
+        for (bool any = true; any;) {
+            any = false;
+            for (size_t first = 0; first < lanes_.size(); first += kLanes) {
+                auto ran = warp(std::span(lanes_).subspan(first, kLanes));
+                if (!ran)
+                    return ran.error();
+                any = any || *ran;
+            }
+            // Every lane that still lives waits at the barrier: let them go on.
+            bool waiting = false;
+            for (const Lane& l : lanes_)
+                waiting = waiting || (l.live && l.waits);
+            if (waiting) {
+                for (Lane& l : lanes_)
+                    l.waits = false;
+                group_.result_count = group_.red_count;
+                group_.result_and = group_.red_and;
+                group_.result_or = group_.red_or;
+                group_.red_count = 0, group_.red_and = 1, group_.red_or = 0;
+                any = true;
+            }
+        }
+        return {};
+    }
+
+    // Runs a warp until its lanes have exited or wait. Answers whether anything ran.
+    Result<bool> warp(std::span<Lane> warp) {
+        bool ran = false;
+        for (;;) {
+            // The deepest stack first, then the lowest address: lanes meet where the hardware's stack makes them meet.
+            uint32_t best = kNoPosition;
+            size_t depth = 0;
+            for (const Lane& l : warp) {
+                if (!l.live || l.waits)
+                    continue;
+                if (best == kNoPosition || l.stack.size() > depth || (l.stack.size() == depth && l.position < best)) {
+                    best = l.position;
+                    depth = l.stack.size();
+                }
+            }
+            if (best == kNoPosition)
+                return ran;
+            ran = true;
+            if (best >= program_.size())
+                return Error{"execution left the program"};
+            const Instruction& i = program_[best];
+            if (!i.row)
+                return fault(i, "is unknown");
+            if (++steps_ > launch_.max_steps)
+                return fault(i, "was reached after too many steps");
+            uint32_t active = 0, mask = 0;
+            for (unsigned n = 0; n < kLanes; ++n) {
+                Lane& l = warp[n];
+                if (!l.live || l.waits || l.position != best || l.stack.size() != depth)
+                    continue;
+                active |= 1u << n;
+                if (l.pred(static_cast<uint32_t>(i.get(F::pred)), i.flag(F::pred_neg)))
+                    mask |= 1u << n;
+            }
+            if (const Answer a = step(warp, active, mask, i); a != kOk)
+                return fault(i, a == kNotMine ? "is not implemented" : a);
+        }
+    }
+
+    Answer step(std::span<Lane> warp, uint32_t active, uint32_t mask, const Instruction& i) {
+        for (unsigned n = 0; n < kLanes; ++n)
+            if (active >> n & 1)
+                ++warp[n].position;
+        // Flow first: it changes positions.
+        bool is_flow = true;
+        for (unsigned n = 0; n < kLanes && is_flow; ++n)
+            if (mask >> n & 1)
+                if (const Answer a = flow(warp[n], i); a == kNotMine)
+                    is_flow = false;
+                else if (a != kOk)
+                    return a;
+        if (is_flow)
+            return kOk;
+        if (const Answer a = warp_op(warp, active, mask, i); a != kNotMine)
+            return a;
+        for (unsigned n = 0; n < kLanes; ++n)
+            if (mask >> n & 1)
+                if (const Answer a = lane(warp[n], i, n); a != kOk)
+                    return a;
+        return kOk;
+    }
+
+    Answer lane(Lane& l, const Instruction& i, unsigned n) {
+        for (const auto family : {float_op, integer_op, convert_op, predicate_op, memory_op, double_op, half_op})
+            if (const Answer a = family(l, i, group_); a != kNotMine)
+                return a;
+        return special_op(l, i, group_, n);
+    }
+
+    static Answer push(Lane& l, Token token, int64_t target) {
+        const uint32_t p = position_of(target);
+        if (p == kNoPosition)
+            return "has a target outside the program";
+        if (l.stack.size() >= 256)
+            return "overflows the stack";
+        l.stack.push_back({token, p});
+        return kOk;
+    }
+    // Drops entries down to the nearest of `token`, which is where execution goes on.
+    static Answer pop(Lane& l, Token token, Token other) {
+        while (!l.stack.empty()) {
+            const StackEntry e = l.stack.back();
+            l.stack.pop_back();
+            if (e.token == token || e.token == other) {
+                l.position = e.position;
+                return kOk;
+            }
+        }
+        return "finds no entry on the stack";
+    }
+    static Answer jump(Lane& l, int64_t target) {
+        l.position = position_of(target);
+        return l.position == kNoPosition ? "has a target outside the program" : kOk;
+    }
+
+    Answer flow(Lane& l, const Instruction& i) {
+        const Op op = i.op();
+        const bool holds = !i.has(F::cc_test) || condition_holds(l, static_cast<uint32_t>(i.get(F::cc_test)));
+        switch (op) {
+        case Op::BRA:
+            if (i.form() != Form::none)
+                return "takes its target from a constant bank";
+            return holds ? jump(l, i.target()) : kOk;
+        case Op::JMP:
+            if (i.form() != Form::none)
+                return "takes its target from a constant bank";
+            return holds ? jump(l, i.target()) : kOk;
+        case Op::BRX:
+            if (i.form() != Form::reg)
+                return "takes its target from a constant bank";
+            return holds ? jump(l, static_cast<int64_t>(static_cast<int32_t>(reg(l, i, F::src_a))) + i.get_signed(F::offset) +
+                                       i.next_pc())
+                         : kOk;
+        case Op::SSY: return i.form() == Form::none ? push(l, Token::ssy, i.target()) : "takes its target from a constant bank";
+        case Op::PBK: return i.form() == Form::none ? push(l, Token::pbk, i.target()) : "takes its target from a constant bank";
+        case Op::PCNT: return i.form() == Form::none ? push(l, Token::pcnt, i.target()) : "takes its target from a constant bank";
+        case Op::PRET: return i.form() == Form::none ? push(l, Token::pret, i.target()) : "takes its target from a constant bank";
+        case Op::CAL:
+        case Op::JCAL:
+            if (i.form() != Form::none)
+                return "takes its target from a constant bank";
+            if (l.stack.size() >= 256)
+                return "overflows the stack";
+            l.stack.push_back({Token::call, l.position});
+            return jump(l, i.target());
+        case Op::SYNC: return holds ? pop(l, Token::ssy, Token::ssy) : kOk;
+        case Op::BRK: return holds ? pop(l, Token::pbk, Token::pbk) : kOk;
+        case Op::CONT: return holds ? pop(l, Token::pcnt, Token::pcnt) : kOk;
+        case Op::RET: return holds ? pop(l, Token::call, Token::pret) : kOk;
+        case Op::EXIT:
+            // FCSM_TR is never taken (T-050); condition_holds says so.
+            if (holds)
+                l.live = false;
+            return kOk;
+        case Op::BAR: {
+            if (i.get(F::bar_mode) != 0 && i.get(F::bar_mode) != 2)
+                return "is neither SYNC nor RED";
+            const bool p = source_pred(l, i);
+            group_.red_count += p;
+            group_.red_and &= uint32_t{p};
+            group_.red_or |= uint32_t{p};
+            l.waits = true;
+            return kOk;
+        }
+        default: return kNotMine;
+        }
+    }
+
+    const Launch& launch_;
+    std::vector<Instruction> program_;
+    std::vector<Lane> lanes_;
+    Group group_;
+    uint32_t threads_ = 0;
+    uint64_t steps_ = 0;
+};
+
+} // namespace
+
+uint32_t Group::constant(uint32_t bank, uint32_t offset) const {
+    const std::span<const uint8_t> b = launch->banks[bank & 31];
+    uint32_t v = 0;
+    if (uint64_t{offset} + 4 <= b.size())
+        std::memcpy(&v, b.data() + offset, 4);
+    return v;
+}
+
+uint8_t* Group::at(uint64_t address, uint32_t size) {
+    const auto inside = [&](const GlobalRange& r) {
+        return address >= r.address && address - r.address <= r.bytes.size() && size <= r.bytes.size() - (address - r.address);
+    };
+    if (last_range < ranges.size() && inside(ranges[last_range]))
+        return ranges[last_range].bytes.data() + (address - ranges[last_range].address);
+    for (size_t k = 0; k < ranges.size(); ++k)
+        if (inside(ranges[k])) {
+            last_range = k;
+            return ranges[k].bytes.data() + (address - ranges[k].address);
+        }
+    return nullptr;
+}
+
+bool condition_holds(const Lane& l, uint32_t test) {
+    const bool z = l.z, s = l.s, c = l.c, o = l.o;
+    switch (test) {
+    case 0: return false;              // F
+    case 1: return (s != o) && !z;     // LT
+    case 2: return z && !s;            // EQ
+    case 3: return s != (z || o);      // LE
+    case 4: return (!s != o) && !z;    // GT
+    case 5: return !z;                 // NE
+    case 6: return s == o;             // GE
+    case 7: return !(s && z);          // NUM
+    case 8: return s && z;             // NAN
+    case 9: return s != o;             // LTU
+    case 10: return z;                 // EQU
+    case 11: return (s != o) || z;     // LEU
+    case 12: return (!s != o) && !z;   // GTU
+    case 13: return s || !z;           // NEU
+    case 14: return (!s || z) != o;    // GEU
+    case 15: return true;              // T
+    case 16: return !o;                // OFF
+    case 17: return !c;                // LO
+    case 18: return !s;                // SFF
+    case 19: return z || !c;           // LS
+    case 20: return c && !z;           // HI
+    case 21: return s;                 // SFT
+    case 22: return c;                 // HS
+    case 23: return o;                 // OFT
+    case 30: return s || z;            // RLE
+    case 31: return !s && !z;          // RGT
+    default: return false;             // CSM_*, FCSM_*: the condition state machine is never set here
+    }
+}
+
+Result<void> run(const Launch& launch) { return Runner(launch).grid(); }
+
+} // namespace dmsh::sim

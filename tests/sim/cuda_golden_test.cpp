@@ -1,0 +1,48 @@
+// The interpreter against golden outputs of a real GPU: every sm_53 kernel of the cuda corpus that needs no textures.
+#include "compiler/sim/machine.h"
+#include "tests/support/cuda_kernel.h"
+#include <gtest/gtest.h>
+
+namespace dmsh {
+namespace {
+
+TEST(Interpreter, CudaKernelsMatchGoldenOutputs) {
+    const auto kernels = cuda_kernels("53");
+    if (kernels.empty()) {
+        std::puts("skipped: the cuda corpus is not there");
+        return;
+    }
+    unsigned matched = 0, textured = 0;
+    for (const std::string& name : kernels) {
+        auto k = CudaKernel::load(name, "53");
+        ASSERT_TRUE(k) << k.error().text();
+        if (!k->golden)
+            continue;
+        if (k->uses_textures) {
+            ++textured;
+            continue;
+        }
+        sim::Launch launch;
+        launch.code = k->code;
+        for (unsigned b = 0; b < 32; ++b)
+            launch.banks[b] = k->banks[b];
+        for (CudaKernel::Buffer& b : k->buffers)
+            launch.global.push_back({b.address, b.bytes});
+        launch.block = k->block;
+        launch.grid = k->grid;
+        launch.shared_bytes = k->shared_bytes;
+        launch.local_bytes = k->local_bytes;
+        const auto ran = sim::run(launch);
+        EXPECT_TRUE(ran) << name << ": " << (ran ? "" : ran.error().text());
+        if (!ran)
+            continue;
+        const std::string difference = k->difference();
+        EXPECT_EQ(difference, "") << name;
+        matched += difference.empty();
+    }
+    std::printf("%u kernels match, %u need textures or surfaces\n", matched, textured);
+    EXPECT_GE(matched, 60u);
+}
+
+} // namespace
+} // namespace dmsh
