@@ -18,6 +18,21 @@ uint32_t position_of(int64_t pc) {
     return static_cast<uint32_t>(pc / 32) * 3 + (slot ? slot - 1 : 0);
 }
 
+// Instructions that push onto the reconvergence stack have no guard: their bits 16..19 are 0, which would name P0.
+bool guarded(Op op) {
+    switch (op) {
+    case Op::SSY:
+    case Op::PBK:
+    case Op::PCNT:
+    case Op::PRET:
+    case Op::PEXIT:
+    case Op::PLONGJMP:
+    case Op::CAL:
+    case Op::JCAL: return false;
+    default: return true;
+    }
+}
+
 class Runner {
   public:
     explicit Runner(const Launch& launch) : launch_(launch) {
@@ -125,11 +140,11 @@ class Runner {
                 if (!l.live || l.waits || l.position != best || l.stack.size() != depth)
                     continue;
                 active |= 1u << n;
-                if (l.pred(static_cast<uint32_t>(i.get(F::pred)), i.flag(F::pred_neg)))
+                if (!guarded(i.op()) || l.pred(static_cast<uint32_t>(i.get(F::pred)), i.flag(F::pred_neg)))
                     mask |= 1u << n;
             }
             if (const Answer a = step(warp, active, mask, i); a != kOk)
-                return fault(i, a == kNotMine ? "is not implemented" : a);
+                return fault(i, a);
         }
     }
 
@@ -140,11 +155,12 @@ class Runner {
         // Flow first: it changes positions.
         bool is_flow = true;
         for (unsigned n = 0; n < kLanes && is_flow; ++n)
-            if (mask >> n & 1)
-                if (const Answer a = flow(warp[n], i); a == kNotMine)
-                    is_flow = false;
-                else if (a != kOk)
+            if (mask >> n & 1) {
+                const Answer a = flow(warp[n], i);
+                is_flow = a != kNotMine;
+                if (is_flow && a != kOk)
                     return a;
+            }
         if (is_flow)
             return kOk;
         if (const Answer a = warp_op(warp, active, mask, i); a != kNotMine)

@@ -94,7 +94,8 @@ struct Group {
 // Executes one instruction for one lane whose guard holds. Answers nothing, or what is not supported.
 using Answer = const char*;
 inline constexpr Answer kOk = nullptr;
-inline constexpr Answer kNotMine = "\1"; // the family does not have this mnemonic
+inline constexpr char kNotMineText[] = "is not implemented"; // an array: one address in all files
+inline constexpr Answer kNotMine = kNotMineText;             // the family does not have this mnemonic
 
 // Families of lane operations, asked in turn.
 Answer float_op(Lane& lane, const isa::Instruction& i, Group& group);

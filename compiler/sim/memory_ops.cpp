@@ -159,7 +159,7 @@ Answer memory_op(Lane& l, const Instruction& i, Group& g) {
     case Op::LDG:
     case Op::LD: {
         const uint64_t code = i.get(F::mem_size), address = global_address(l, i);
-        if (i.has(F::dst_pred) && i.get(F::dst_pred) != isa::kPt)
+        if (i.op() == Op::LDG && i.has(F::dst_pred) && i.get(F::dst_pred) != isa::kPt)
             return "writes a predicate";
         uint8_t* at = i.op() == Op::LD ? resolve_generic(l, g, address, kBytes[code]) : g.at(address, kBytes[code]);
         return at ? load(l, dst, at, code) : kOutside;
