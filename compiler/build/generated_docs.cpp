@@ -4,7 +4,7 @@
 #include "compiler/build/files.h"
 #include "compiler/isa/isa.h"
 #include "compiler/lift/intrinsics.h"
-#include "compiler/lift/lifter.h"
+#include "compiler/lift/maxwell/table.h"
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -66,6 +66,20 @@ std::string intrinsics_page() {
     return out;
 }
 
+// How far a mnemonic gets beyond decoding.
+std::string lift_support(Arch arch, isa::Op op) {
+    if (arch != Arch::sm53)
+        return "decoded only";
+    switch (maxwell::lift_entry(op).kind) {
+    case LiftKind::pure:
+    case LiftKind::branch: return "translated";
+    case LiftKind::flow: return "translated (control flow)";
+    case LiftKind::refused: return "refused by name";
+    case LiftKind::missing: break;
+    }
+    return "missing";
+}
+
 std::string coverage_page(std::string_view title, Arch arch, std::span<const isa::Row> rows) {
     struct Entry {
         unsigned encodings = 0;
@@ -82,7 +96,7 @@ std::string coverage_page(std::string_view title, Arch arch, std::span<const isa
     std::string body;
     for (const auto& [name, value] : by_name) {
         const std::string support = lift_support(arch, value.first);
-        translated += support == "translated";
+        translated += support.starts_with("translated");
         std::string forms;
         for (const std::string& f : value.second.forms)
             forms += (forms.empty() ? "" : ", ") + f;

@@ -1,6 +1,5 @@
 // What `dmshc lib` prints and extracts.
 #pragma once
-#include "runtime/pack/reflection.h"
 #include <string>
 #include <vector>
 
@@ -15,8 +14,5 @@ struct LibraryTextOptions {
 
 // Lists or extracts; prints results to standard output and errors to standard error. Answers an exit code.
 int show_library(const LibraryTextOptions& options);
-
-// Reflection as JSON text, two spaces of indent.
-std::string reflection_json(const ProgramReflection& reflection);
 
 } // namespace dmsh

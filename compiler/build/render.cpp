@@ -1,6 +1,6 @@
 // Renders one shader as text or binary for the command line.
 #include "compiler/build/render.h"
-#include "compiler/build/library_text.h"
+#include "archivers/pack/dump.h"
 #include "compiler/emit/msl/msl.h"
 #include "compiler/isa/isa.h"
 #include "compiler/lift/control_flow.h"
@@ -68,6 +68,14 @@ std::string control_text(const ShaderInput& input, std::span<const uint8_t> cont
     if (!control.empty())
         out += fmt::format("control section, {} bytes (rows of zeros left out)\n", control.size()) + hex_dump(control);
     return out;
+}
+
+Result<std::string> control_flow_text(const ShaderInput& input) {
+    GuestCode code(input.arch, input.code);
+    auto graph = recover_control_flow(code, input.constants, input.abi ? input.abi->constants_bank : uint8_t{1});
+    if (!graph)
+        return graph.error();
+    return graph->text(code);
 }
 
 template <class T> std::string as_string(const std::vector<T>& v) {
@@ -170,7 +178,7 @@ Result<std::string> render_shader(const ShaderInput& input, std::span<const uint
                             .origin = {}};
         for (const Loss& loss : losses)
             r.losses.push_back(fmt::format("L{:04} at 0x{:x}: {}", loss.code, loss.pc, loss.text));
-        return reflection_json(r);
+        return reflection_json(r) + "\n";
     }
     default: break;
     }
