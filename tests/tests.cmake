@@ -20,7 +20,7 @@ if(DMSH_COMPILER)
   endif()
   dmsh_test(air dmsh_emit_air)
   dmsh_test(sim dmsh_sim dmsh_test_corpus)
-  dmsh_test(build dmsh_build)
+  dmsh_test(build dmsh_build dmsh_writers dmsh_pack)
   dmsh_test(pack_writer dmsh_pack_writer dmsh_pack)
 endif()
 # The list of fuzz targets: name, then what it links.

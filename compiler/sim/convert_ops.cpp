@@ -109,10 +109,10 @@ void store_float(Lane& l, const Instruction& i, double v, uint64_t rnd, bool ftz
     }
 }
 
-// Saturating conversion; NaN gives 0 (64-bit results: the smallest value, as the hardware documents for cvt).
-uint64_t to_integer(double v, unsigned width, bool is_signed) {
+// Saturating conversion. NaN gives 0, but 1 << (width - 1) where source or result has 64 bits.
+uint64_t to_integer(double v, unsigned width, bool is_signed, bool from_double) {
     if (v != v)
-        return width == 64 ? uint64_t{1} << 63 : 0;
+        return width == 64 || from_double ? uint64_t{1} << (width - 1) : 0;
     if (is_signed) {
         const double limit = std::ldexp(1.0, static_cast<int>(width) - 1);
         if (v >= limit)
@@ -160,7 +160,7 @@ int64_t integer_source(const Lane& l, const Instruction& i, const Group& g, bool
 Answer convert_op(Lane& l, const Instruction& i, Group& g) {
     if (i.op() != Op::F2F && i.op() != Op::F2I && i.op() != Op::I2F && i.op() != Op::I2I)
         return kNotMine;
-    if (i.flag(F::cc))
+    if (i.flag(F::cc) && i.op() != Op::I2I)
         return "writes the condition code";
     switch (i.op()) {
     case Op::F2F: {
@@ -177,7 +177,7 @@ Answer convert_op(Lane& l, const Instruction& i, Group& g) {
     case Op::F2I: {
         const double v = round_integral(float_source(l, i, g), i.get(F::rnd_int));
         const unsigned width = 8u << i.get(F::fmt_int_d);
-        const uint64_t r = to_integer(v, width, i.flag(F::signed_d));
+        const uint64_t r = to_integer(v, width, i.flag(F::signed_d), i.get(F::fmt_float_s) == 3);
         if (width == 64)
             set_dst_pair(l, i, r);
         else
@@ -223,6 +223,8 @@ Answer convert_op(Lane& l, const Instruction& i, Group& g) {
                           : static_cast<int64_t>(static_cast<uint64_t>(v) << cut >> cut);
         }
         set_dst(l, i, static_cast<uint32_t>(v));
+        if (i.flag(F::cc))
+            l.set_flags(v == 0, v < 0, false, false);
         return kOk;
     }
     default: return kNotMine;

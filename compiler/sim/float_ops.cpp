@@ -94,8 +94,11 @@ Answer float_op(Lane& l, const Instruction& i, Group& g) {
     case Op::FMNMX: set_dst(l, i, min_max(a(), b(), source_pred(l, i))); break;
     case Op::FSET: {
         const bool t = combine(i.get(F::bop), compare(i.get(F::float_cmp), as_float(a()), as_float(b())), source_pred(l, i));
-        set_dst(l, i, !t ? 0 : i.flag(F::bf) ? 0x3f800000 : ~0u);
-        break;
+        const uint32_t v = !t ? 0 : i.flag(F::bf) ? 0x3f800000 : ~0u;
+        set_dst(l, i, v);
+        if (i.flag(F::cc))
+            l.set_flags(v == 0, v >> 31, false, false);
+        return kOk;
     }
     case Op::FSETP: {
         const bool t = compare(i.get(F::float_cmp), as_float(a()), as_float(b())), p = source_pred(l, i);
@@ -179,8 +182,11 @@ Answer double_op(Lane& l, const Instruction& i, Group& g) {
     }
     case Op::DSET: {
         const bool t = combine(i.get(F::bop), compare(i.get(F::float_cmp), a(), b()), source_pred(l, i));
-        set_dst(l, i, !t ? 0 : i.flag(F::bf) ? 0x3f800000 : ~0u);
-        break;
+        const uint32_t v = !t ? 0 : i.flag(F::bf) ? 0x3f800000 : ~0u;
+        set_dst(l, i, v);
+        if (i.flag(F::cc))
+            l.set_flags(v == 0, v >> 31, false, false);
+        return kOk;
     }
     case Op::DSETP: {
         const bool t = compare(i.get(F::float_cmp), a(), b()), p = source_pred(l, i);

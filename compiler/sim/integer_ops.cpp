@@ -196,9 +196,23 @@ Answer integer_op(Lane& l, const Instruction& i, Group& g) {
         return kOk;
     }
     case Op::IMNMX: {
-        if (i.get(F::minmax_x))
-            return "is a part of a 64-bit minimum";
         const uint32_t u = a(), v = b();
+        // A 64-bit minimum: XHI compares the upper words and leaves in the condition code which side it took (sign) or that both
+        // are equal (zero); XLO follows it and compares the lower words only where the upper ones were equal.
+        if (i.get(F::minmax_x) == 1) {
+            const bool less = l.z ? u < v : l.s;
+            set_dst(l, i, less == source_pred(l, i) ? u : v);
+            return kOk;
+        }
+        if (i.get(F::minmax_x) == 2)
+            return "is the middle part of a long minimum";
+        if (i.get(F::minmax_x) == 3) {
+            const bool less = i.flag(F::is_signed) ? static_cast<int32_t>(u) < static_cast<int32_t>(v) : u < v;
+            set_dst(l, i, less == source_pred(l, i) ? u : v);
+            if (i.flag(F::cc))
+                l.set_flags(u == v, less, false, false);
+            return kOk;
+        }
         const bool less = i.flag(F::is_signed) ? static_cast<int32_t>(u) < static_cast<int32_t>(v) : u < v;
         finish_logic(l, i, less == source_pred(l, i) ? u : v);
         return kOk;
@@ -387,7 +401,7 @@ Answer integer_op(Lane& l, const Instruction& i, Group& g) {
     }
     case Op::SEL: set_dst(l, i, source_pred(l, i) ? a() : b()); return kOk;
     case Op::VABSDIFF4: {
-        if (i.get(F::vabs4_mask) != 3 || i.get(F::vabs4_mask_lo) != 3 || i.flag(F::sat) || i.flag(F::cc))
+        if (i.get(F::vabs4_mask) != 15 || i.flag(F::sat) || i.flag(F::cc))
             return "differs from the whole-word form";
         uint32_t sum = 0, packed = 0;
         const bool sa = i.flag(F::vabs4_signed_a), sb = i.flag(F::vabs4_signed_b);

@@ -8,10 +8,9 @@ namespace dmsh {
 namespace {
 
 // Kernels that use an instruction form which is refused by name. Each goes away with the form.
-const std::set<std::string> kRefused = {"cf_fnptr", "int_lib",  "math_lib", "px_atom_generic", "px_bar_vote", "px_idiv_minmax",
-                                        "px_imul",  "px_sreg",  "px_vmax",  "px_vshl",         "px_vsub",     "raymarch_sdf"};
-// Kernels whose outputs differ; under investigation.
-const std::set<std::string> kDiffer = {"px_cvt_f64", "px_fp64", "uni_ops2"};
+const std::set<std::string> kRefused = {"cf_fnptr", "px_atom_generic", "px_bar_vote", "px_sreg", "px_vmax", "px_vshl", "px_vsub"};
+// px_cvt_f64: the goldens were made by sm_90, which converts a NaN to 8 bits in one step; sm_53 does it in two.
+const std::set<std::string> kDiffer = {"px_cvt_f64"};
 
 TEST(Interpreter, CudaKernelsMatchGoldenOutputs) {
     const auto kernels = cuda_kernels("53");
@@ -56,7 +55,7 @@ TEST(Interpreter, CudaKernelsMatchGoldenOutputs) {
         matched += difference.empty();
     }
     std::printf("%u kernels match, %u need textures or surfaces\n", matched, textured);
-    EXPECT_GE(matched, 58u);
+    EXPECT_GE(matched, 65u);
 }
 
 } // namespace

@@ -61,10 +61,13 @@ bool half(uint32_t a, uint32_t b, const std::string& tolerance) {
 
 bool halves(uint32_t a, uint32_t b, const std::string& t) { return half(a & 0xffff, b & 0xffff, t) && half(a >> 16, b >> 16, t); }
 
-uint32_t scalar_word(const std::string& type, const std::string& value) {
+uint64_t scalar_bits(const std::string& type, const std::string& value) {
     if (type == "f32")
         return std::bit_cast<uint32_t>(std::strtof(value.c_str(), nullptr));
-    return static_cast<uint32_t>(std::strtoll(value.c_str(), nullptr, 0));
+    if (type == "f64")
+        return std::bit_cast<uint64_t>(std::strtod(value.c_str(), nullptr));
+    return value.starts_with("-") ? static_cast<uint64_t>(std::strtoll(value.c_str(), nullptr, 0))
+                                  : std::strtoull(value.c_str(), nullptr, 0);
 }
 
 void put(std::vector<uint8_t>& bank, uint32_t offset, uint64_t value, uint32_t size) {
@@ -113,7 +116,8 @@ Result<CudaKernel> CudaKernel::load(const std::string& name, const std::string& 
     k.block = j["block"].get<std::array<uint32_t, 3>>();
     k.grid = j["grid"].get<std::array<uint32_t, 3>>();
     k.shared_bytes = j.value("shared_bytes_static", 0u) + j.value("shared_bytes_dynamic", 0u);
-    k.local_bytes = j.value("local_bytes", 0u);
+    // Called functions keep their frames below the kernel's own; the corpus counts only that one.
+    k.local_bytes = j.value("local_bytes", 0u) + 1024;
     k.golden = j.value("golden", false) && std::filesystem::exists(stem + ".out.bin");
     for (const auto& [bank, what] : j["const_banks"].items())
         k.banks[static_cast<size_t>(std::stoi(bank)) & 31] = file(folder + what["file"].get<std::string>());
@@ -153,7 +157,7 @@ Result<CudaKernel> CudaKernel::load(const std::string& name, const std::string& 
         }
         const uint32_t at = p["c0_offset"];
         if (kind == "scalar") {
-            put(c0, at, scalar_word(p["type"], p["value"]), 4);
+            put(c0, at, scalar_bits(p["type"], p["value"]), p.value("size", 4u));
             continue;
         }
         Buffer b;
