@@ -70,14 +70,6 @@ std::string control_text(const ShaderInput& input, std::span<const uint8_t> cont
     return out;
 }
 
-Result<std::string> control_flow_text(const ShaderInput& input) {
-    GuestCode code(input.arch, input.code);
-    auto graph = recover_control_flow(code, input.constants, input.abi ? input.abi->constants_bank : uint8_t{1});
-    if (!graph)
-        return graph.error();
-    return graph->text(code);
-}
-
 template <class T> std::string as_string(const std::vector<T>& v) {
     return {reinterpret_cast<const char*>(v.data()), v.size() * sizeof(T)};
 }
