@@ -1,0 +1,22 @@
+// Turns a shader and its resources into a whole job: the shader alone for compute, captured outputs for
+// vertex shaders, a generated vertex stage and targets for fragment shaders.
+#pragma once
+#include "tests/corpus/scene.h"
+
+namespace dmsh::test {
+
+struct PreparedJob {
+    Job job;
+    std::vector<std::vector<uint32_t>> code; // what job.stages point into
+    std::vector<Capture> captures;           // transform feedback
+    uint32_t capture_stride = 0;
+};
+
+// Draw state that both sides share: attributes, varyings, targets. Needs the reference's inputs and outputs.
+void add_draw_state(Scene& scene, const CorpusShader& shader, const Reflection& reference);
+
+// `job` has resources and descriptors; `words` is the reference or ours.
+Result<PreparedJob> prepare(const CorpusShader& shader, const Scene& scene, Job job,
+                            std::span<const uint32_t> words);
+
+} // namespace dmsh::test
