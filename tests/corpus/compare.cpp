@@ -120,6 +120,14 @@ class Comparer {
         }
     }
 
+    // Counts words that are no NaN and differ from the word before them in the same component: a constant
+    // proves little.
+    void variety(const std::vector<uint8_t>& bytes, size_t step) {
+        for (size_t i = step; (i + 1) * 4 <= bytes.size(); ++i)
+            if (const uint32_t w = word(bytes, i); w != word(bytes, i - step) && !std::isnan(as_float(w)))
+                ++out.varied;
+    }
+
     void texels(const std::string& name, VkFormat format, const std::vector<uint8_t>& before,
                 const std::vector<uint8_t>& expected, const std::vector<uint8_t>& got) {
         for (size_t i = 0; (i + 1) * 4 <= expected.size(); ++i) {
@@ -172,6 +180,8 @@ Comparison compare(const CorpusShader& shader, const Scene& scene, const Prepare
     for (size_t i = 0; i < reference.targets.size(); ++i)
         c.texels("target " + std::to_string(i), scene.job.graphics.targets[i].format, {},
                  reference.targets[i], ours.targets[i]);
+    for (const auto& target : reference.targets)
+        c.variety(target, 4);
     if (!reference.depth.empty())
         c.texels("depth", VK_FORMAT_D32_SFLOAT, {}, reference.depth, ours.depth);
 
@@ -203,6 +213,8 @@ Comparison compare(const CorpusShader& shader, const Scene& scene, const Prepare
                     word(ours.feedback[0], (n * our_job.capture_stride + found->offset) / 4 + index);
                 ++c.out.compared;
                 ++c.out.changed;
+                c.out.varied += n && x != word(reference.feedback[0],
+                                               ((n - 1) * reference_job.capture_stride + e.offset) / 4 + w);
                 if (e.type == BaseType::real ? !close(as_float(x), as_float(y)) : x != y)
                     c.note(name + " of vertex " + std::to_string(n),
                            e.type == BaseType::real ? WordKind::f32 : WordKind::u32, x, y);

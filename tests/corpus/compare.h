@@ -12,6 +12,7 @@ constexpr float kFloor = 2e-5f;
 struct Comparison {
     size_t compared = 0; // words
     size_t changed = 0;  // words that the reference changed or drew: 0 means that nothing was tested
+    size_t varied = 0;   // drawn words that differ from their neighbour's: a constant picture proves little
     size_t different = 0;
     std::string first; // the first difference: place, expected, got
 };

@@ -85,18 +85,42 @@ Result<std::vector<uint8_t>> read_file(const std::filesystem::path& path) {
     return std::vector<uint8_t>{std::istreambuf_iterator<char>(f), std::istreambuf_iterator<char>()};
 }
 
-Result<std::vector<std::string>> corpus_names(const std::filesystem::path& folder) {
-    auto text = read_file(folder / "maxwell-gfx/manifest.json");
+namespace {
+
+// Names in a manifest: a list, or the list under `key`; only those with that variant if one is given.
+Result<std::vector<std::string>> manifest_names(const std::filesystem::path& file, const char* key,
+                                                const char* variant) {
+    auto text = read_file(file);
     if (!text)
         return text.error();
     const json manifest = json::parse(text->begin(), text->end(), nullptr, false);
     if (manifest.is_discarded())
-        return Error{"bad JSON", (folder / "maxwell-gfx/manifest.json").string()};
+        return Error{"bad JSON", file.string()};
     std::vector<std::string> names;
-    for (const auto& s : manifest["shaders"])
-        names.push_back(s["name"]);
+    for (const auto& s : key ? manifest[key] : manifest) {
+        bool has = variant == nullptr;
+        if (variant)
+            for (const auto& v : s["variants"])
+                has |= v == variant;
+        if (has)
+            names.push_back(s["name"]);
+    }
     std::sort(names.begin(), names.end());
     return names;
+}
+
+} // namespace
+
+Result<std::vector<std::string>> corpus_names(const std::filesystem::path& folder) {
+    return manifest_names(folder / "maxwell-gfx/manifest.json", "shaders", nullptr);
+}
+
+Result<std::vector<std::string>> cuda_names(const std::filesystem::path& folder) {
+    return manifest_names(folder / "cuda/manifest.json", nullptr, "53");
+}
+
+Result<std::vector<std::string>> headsurface_names(const std::filesystem::path& folder) {
+    return manifest_names(folder / "nvidia-glslc/manifest.maxwell.json", "programs", nullptr);
 }
 
 Result<CorpusShader> load_corpus_shader(const std::filesystem::path& folder, const std::string& name) {

@@ -53,6 +53,9 @@ uint32_t locations_of(std::string_view type);
 std::optional<std::filesystem::path> corpus_folder();
 // Names in the manifest of `folder`/maxwell-gfx, sorted.
 Result<std::vector<std::string>> corpus_names(const std::filesystem::path& folder);
+// The same for kernels with sm_53 code in `folder`/cuda and programs in `folder`/nvidia-glslc.
+Result<std::vector<std::string>> cuda_names(const std::filesystem::path& folder);
+Result<std::vector<std::string>> headsurface_names(const std::filesystem::path& folder);
 Result<CorpusShader> load_corpus_shader(const std::filesystem::path& folder, const std::string& name);
 
 // What translate() reads. Spans point into `shader`.

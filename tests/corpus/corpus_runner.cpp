@@ -1,4 +1,4 @@
-// corpus_runner: proves the maxwell-gfx corpus shader by shader, each in a child process with a time limit.
+// corpus_runner: proves the corpora shader by shader, each in a child process with a time limit.
 #include "tests/corpus/verdict.h"
 #include <algorithm>
 #include <cstring>
@@ -14,7 +14,21 @@
 namespace dmsh::test {
 namespace {
 
+// One corpus: its name, its shaders, and how one is proved.
+struct Set {
+    const char* name;
+    Result<std::vector<std::string>> (*names)(const std::filesystem::path&);
+    Verdict (*prove)(const std::filesystem::path&, const std::string&, const ProofOptions&);
+};
+
+constexpr Set kSets[] = {
+    {"maxwell-gfx", corpus_names, prove},
+    {"cuda", cuda_names, prove_cuda},
+    {"nvidia-glslc", headsurface_names, prove_headsurface},
+};
+
 constexpr const char* kUsage = R"(usage: corpus_runner [options] [NAME-PART...]
+  --set NAME           maxwell-gfx (default), cuda or nvidia-glslc
   --list               names only
   --one NAME           run one shader in this process, print its verdict as JSON
   --json               all verdicts as one JSON array instead of the table
@@ -174,6 +188,7 @@ int compare_expected(const std::vector<Verdict>& verdicts, const std::string& fi
 int run(int argc, char** argv) {
     std::vector<std::string> parts, passed;
     std::string one, expected, update;
+    const Set* set = kSets;
     bool list = false, json = false;
     size_t jobs = 2;
     int seconds = 30;
@@ -181,7 +196,16 @@ int run(int argc, char** argv) {
     for (int i = 1; i < argc; ++i) {
         const std::string a = argv[i];
         auto value = [&]() -> std::string { return i + 1 < argc ? argv[++i] : ""; };
-        if (a == "--list")
+        if (a == "--set") {
+            const std::string name = value();
+            set = std::find_if(std::begin(kSets), std::end(kSets),
+                               [&](const Set& s) { return s.name == name; });
+            if (set == std::end(kSets)) {
+                fputs(kUsage, stderr);
+                return 2;
+            }
+            passed.insert(passed.end(), {a, name});
+        } else if (a == "--list")
             list = true;
         else if (a == "--one")
             one = value();
@@ -218,13 +242,13 @@ int run(int argc, char** argv) {
         return 0;
     }
     if (!one.empty()) {
-        std::cout << to_json(prove(*folder, one, options))
+        std::cout << to_json(set->prove(*folder, one, options))
                          .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
                   << std::endl;
         // Driver threads may still be winding down; there is nothing left to save.
         _exit(0);
     }
-    auto all = corpus_names(*folder);
+    auto all = set->names(*folder);
     if (!all) {
         std::cerr << all.error().text() << "\n";
         return 1;
@@ -237,6 +261,8 @@ int run(int argc, char** argv) {
     std::map<std::string, Verdict> known;
     for (const auto& n : names) {
         known[n].name = n;
+        if (set != kSets)
+            continue;
         if (auto s = load_corpus_shader(*folder, n)) {
             known[n].stage = s->stage;
             known[n].cross_checked = s->cross_checked;

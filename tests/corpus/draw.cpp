@@ -121,13 +121,20 @@ void add_grid(Scene& scene, const CorpusShader& shader, const Reflection& refere
     for (const auto& v : reference.outputs) {
         if (v.builtin >= 0)
             continue;
+        // Only what the reference writes is defined.
         if (g.targets.size() < v.location + v.count)
-            g.targets.resize(v.location + v.count, {VK_FORMAT_R32G32B32A32_SFLOAT, {bits(0.25f), 0, 0, 0}});
-        for (uint32_t i = 0; i < v.count; ++i)
-            if (v.type != BaseType::real)
-                g.targets[v.location + i] = {v.type == BaseType::sint ? VK_FORMAT_R32G32B32A32_SINT
-                                                                      : VK_FORMAT_R32G32B32A32_UINT,
-                                             {7, 7, 7, 7}};
+            g.targets.resize(
+                v.location + v.count,
+                {VK_FORMAT_R32G32B32A32_SFLOAT, {bits(0.25f), bits(0.25f), bits(0.25f), bits(0.25f)}, 0});
+        for (uint32_t i = 0; i < v.count; ++i) {
+            ColourTarget& target = g.targets[v.location + i];
+            target.write_mask |= ((1u << v.components) - 1) << v.component;
+            if (v.type == BaseType::real)
+                continue;
+            target.format =
+                v.type == BaseType::sint ? VK_FORMAT_R32G32B32A32_SINT : VK_FORMAT_R32G32B32A32_UINT;
+            target.clear = {7, 7, 7, 7};
+        }
     }
     g.depth = true;
     if (reference.early_tests) {

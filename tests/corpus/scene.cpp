@@ -267,6 +267,9 @@ Result<Scene> make_scene(const CorpusShader& shader, const Reflection& reference
                 add_buffer(scene, bytes, block ? block->kinds(bytes) : std::vector<WordKind>(bytes / 4),
                            Random(seed), t);
             (storage ? scene.storages : scene.uniforms)[b.slot] = index;
+            for (const Poke& p : t.pokes)
+                if (p.storage == storage && p.slot == b.slot)
+                    put_word(scene.job.buffers[index].bytes, p.offset, p.value);
         } else if (b.kind == "storage_image") {
             scene.images[b.slot] = add_image(scene, shader, b, true, t);
         } else if (b.kind == "separate_texture_sampler_pair") {

@@ -29,13 +29,20 @@ struct Scene {
     std::vector<uint32_t> varyings;
 };
 
+// A word of a buffer that must have a certain value: counts, choices.
+struct Poke {
+    bool storage = false;
+    uint32_t slot = 0, offset = 0, value = 0;
+};
+
 // How one shader's data departs from the defaults.
 struct Tuning {
     bool wide_integers = false;              // integers over their whole range instead of 0..15
     float low = -2.0f, high = 2.0f;          // floats
     std::array<uint32_t, 3> groups{0, 0, 0}; // 0: chosen by the local size
     int integer_limit = 16;
-    bool unordered = false;     // results are a set: compared sorted (buffers as 16-byte records)
+    bool unordered = false; // results are a set: compared sorted (buffers as 16-byte records)
+    std::vector<Poke> pokes{};
     const char* skip = nullptr; // why results cannot be compared
 };
 const Tuning& tuning(const std::string& name);

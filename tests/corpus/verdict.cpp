@@ -90,6 +90,7 @@ Verdict prove(const std::filesystem::path& corpus, const std::string& name, cons
     const Comparison c = compare(*shader, *scene, *reference, *expected, *ours, *got);
     v.compared = c.compared;
     v.changed = c.changed;
+    v.varied = c.varied;
     v.different = c.different;
     std::string text = c.first;
     for (const auto& m : got->messages)
@@ -101,6 +102,38 @@ Verdict prove(const std::filesystem::path& corpus, const std::string& name, cons
     return end(got->messages.empty() ? Status::matches : Status::failed, text);
 }
 
+Verdict prove_headsurface(const std::filesystem::path& corpus, const std::string& name,
+                          const ProofOptions& options) {
+    Verdict v;
+    v.name = name;
+    v.stage = name.find("vertex") != name.npos ? Stage::vertex : Stage::fragment;
+    auto end = [&](Status status, std::string text) {
+        v.status = status;
+        v.text = std::move(text);
+        return v;
+    };
+    constexpr size_t kHeader = 0x50;
+    auto file = read_file(corpus / "nvidia-glslc" / (name + ".maxwell.bin"));
+    if (!file || file->size() < kHeader)
+        return end(Status::reference_failed, "cannot be read");
+    const auto constants = read_file(corpus / "nvidia-glslc" / (name + ".maxwell.c1.bin"));
+    ShaderInput in;
+    in.stage = v.stage;
+    in.sph = std::span(*file).first(kHeader);
+    in.code = std::span(*file).subspan(kHeader);
+    if (constants)
+        in.constants = *constants;
+    in.abi = &guest_abi(GuestAbiId::headsurface);
+    auto r = translate(in, {.validate = false});
+    if (!r)
+        return end(Status::refused, r.error().text());
+    v.instructions = r->instruction_count;
+    dump_words(options.dump, name + ".ours.spv", r->spirv);
+    if (auto valid = validate_spirv(r->spirv); !valid)
+        return end(Status::invalid, valid.error().text());
+    return end(Status::not_compared, "translated and valid");
+}
+
 nlohmann::json to_json(const Verdict& v) {
     return {{"name", v.name},
             {"stage", stage_name(v.stage)},
@@ -110,6 +143,7 @@ nlohmann::json to_json(const Verdict& v) {
             {"instructions", v.instructions},
             {"compared", v.compared},
             {"changed", v.changed},
+            {"varied", v.varied},
             {"different", v.different},
             {"translate_ms", v.milliseconds}};
 }
@@ -127,6 +161,7 @@ Verdict verdict_from_json(const nlohmann::json& j) {
     v.instructions = j.value("instructions", 0u);
     v.compared = j.value("compared", size_t{0});
     v.changed = j.value("changed", size_t{0});
+    v.varied = j.value("varied", size_t{0});
     v.different = j.value("different", size_t{0});
     v.milliseconds = j.value("translate_ms", 0.0);
     return v;

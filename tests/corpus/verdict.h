@@ -27,7 +27,7 @@ struct Verdict {
     Status status = Status::refused;
     std::string text; // reason or first difference
     uint32_t instructions = 0;
-    size_t compared = 0, changed = 0, different = 0;
+    size_t compared = 0, changed = 0, varied = 0, different = 0;
     double milliseconds = 0; // of translate()
 };
 
@@ -37,8 +37,14 @@ struct ProofOptions {
     std::string dump;            // folder that receives both modules
 };
 
-// Runs in this process: call it in a child.
+// Each runs in this process: call it in a child. `corpus` is the folder that holds all corpora.
+// maxwell-gfx: beside the reference SPIR-V.
 Verdict prove(const std::filesystem::path& corpus, const std::string& name, const ProofOptions& options);
+// cuda, variant sm_53: against the golden output under the tolerance rules of that corpus.
+Verdict prove_cuda(const std::filesystem::path& corpus, const std::string& name, const ProofOptions& options);
+// nvidia-glslc, Maxwell: no source exists, so translated and valid is all that can be said here.
+Verdict prove_headsurface(const std::filesystem::path& corpus, const std::string& name,
+                          const ProofOptions& options);
 
 nlohmann::json to_json(const Verdict& v);
 Verdict verdict_from_json(const nlohmann::json& j);

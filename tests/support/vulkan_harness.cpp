@@ -253,7 +253,7 @@ VkPipeline Harness::make_pipeline(const Job& job) {
     std::vector<VkPipelineColorBlendAttachmentState> blends(g.targets.size());
     std::vector<VkFormat> formats;
     for (size_t i = 0; i < blends.size(); ++i) {
-        blends[i].colorWriteMask = 0xf;
+        blends[i].colorWriteMask = g.targets[i].write_mask;
         formats.push_back(g.targets[i].format);
     }
     VkPipelineColorBlendStateCreateInfo blend{VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO};

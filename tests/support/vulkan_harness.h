@@ -65,6 +65,7 @@ struct VertexAttribute {
 struct ColourTarget {
     VkFormat format = VK_FORMAT_R32G32B32A32_SFLOAT;
     std::array<uint32_t, 4> clear{}; // bits
+    VkColorComponentFlags write_mask = 0xf;
 };
 
 struct GraphicsState {
