@@ -3,7 +3,9 @@
 #include "compiler/lift/maxwell/flow_fields.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace dmsh {
 namespace {
@@ -15,7 +17,8 @@ constexpr unsigned kMaxTableRounds = 64;
 constexpr uint32_t kMaxTableEntries = 4096;
 
 // What a program may grow to by being keyed by stack: far above anything compiled, low enough for hostile bits.
-uint64_t block_limit(const GuestCode& code) { return 16ull * code.size() + 4096; }
+constexpr uint64_t kMaxBlocks = 1u << 17;
+uint64_t block_limit(const GuestCode& code) { return std::min<uint64_t>(16ull * code.size() + 4096, kMaxBlocks); }
 uint64_t position_limit(const GuestCode& code) { return 16ull * code.size() + 65536; }
 
 struct Table {
@@ -154,6 +157,7 @@ class Recovery {
 
     Result<void> build() {
         graph_ = {};
+        predecessors_.clear();
         graph_.stacks.emplace_back();
         block_ids_.clear();
         stack_ids_.clear();
@@ -248,13 +252,17 @@ class Recovery {
             FlowBlock* b = &graph_.blocks[id];
             b->table_register = maxwell::brx_register(inst);
             b->table_offset = it->second.offset;
+            positions_ += it->second.entries.size();
+            std::unordered_set<uint32_t> listed;
             for (size_t i = 0; i < it->second.entries.size(); ++i) {
                 const auto [index, to] = it->second.entries[i];
                 const uint32_t block = block_for(to, stack);
                 b = &graph_.blocks[id];
                 b->cases.push_back({it->second.values[i], index, block});
-                if (std::find(b->successors.begin(), b->successors.end(), block) == b->successors.end())
+                if (listed.insert(block).second) {
                     b->successors.push_back(block);
+                    predecessors_[block].push_back(id);
+                }
             }
             return {};
         }
@@ -303,6 +311,8 @@ class Recovery {
             bool here = false;
             while (p > graph_.blocks[b].first) {
                 const isa::Instruction* inst = code_.at(--p);
+                if (++searched_ > position_limit(code_))
+                    return nullptr; // a search that long is no compiler's table
                 if (!inst || !maxwell::writes_register(*inst, reg))
                     continue;
                 if (found && found != inst)
@@ -373,16 +383,17 @@ class Recovery {
     // A table ends at its limit, at the next table, and at the first word that is no address of an instruction (T-121);
     // zeros are filler (T-122).
     void read_tables() {
-        std::vector<uint32_t> starts;
+        std::set<uint32_t> starts;
         for (const auto& [p, t] : tables_)
-            starts.push_back(t.offset);
+            starts.insert(t.offset);
         for (auto& [p, t] : tables_) {
             t.entries.clear();
             t.values.clear();
             const int64_t base = maxwell::brx_base(*code_.at(p));
+            const auto next = starts.upper_bound(t.offset);
             for (uint32_t i = 0; i < t.limit; ++i) {
                 const uint32_t at = t.offset + 4 * i;
-                if (i && std::find(starts.begin(), starts.end(), at) != starts.end())
+                if (next != starts.end() && at >= *next)
                     break;
                 const auto word = constant_word(at);
                 if (!word)
@@ -432,7 +443,7 @@ class Recovery {
     std::unordered_map<uint64_t, std::vector<uint32_t>> stack_ids_;
     std::unordered_map<uint32_t, std::vector<uint32_t>> predecessors_;
     std::vector<uint32_t> work_, pending_;
-    uint64_t positions_ = 0;
+    uint64_t positions_ = 0, searched_ = 0;
     std::unordered_map<uint32_t, Table> tables_; // by position of the BRX
     bool tables_read_ = false;
 };

