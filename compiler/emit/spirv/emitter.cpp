@@ -57,6 +57,7 @@ Result<std::vector<uint32_t>> SpirvEmitter::run() {
     const llvm::Function* wide =
         shader_.module->getFunction(intrinsic_info(Intrinsic::shared_atomic_64).name);
     wide_shared_ = wide && !wide->use_empty();
+    place_patch_barrier();
     auto program = plan();
     if (!program) {
         program.error().code = static_cast<uint16_t>(LossCode::vulkan);
@@ -323,6 +324,8 @@ void SpirvEmitter::execution_modes() {
 
 void SpirvEmitter::emit_block(const llvm::BasicBlock& block) {
     for (const llvm::Instruction& inst : block) {
+        if (&inst == barrier_before_)
+            patch_barrier();
         if (inst.isTerminator())
             break;
         at_ = &inst;

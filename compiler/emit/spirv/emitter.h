@@ -119,7 +119,10 @@ class SpirvEmitter {
     uint32_t input_variable(uint32_t location);
     uint32_t output_variable(uint32_t location, bool patch = false);
     uint32_t position_variable();
-    uint32_t patch_input(uint32_t offset, uint32_t arg);
+    uint32_t patch_input(uint32_t offset);
+    void patch_output(const llvm::Value* address, uint32_t bits);
+    void place_patch_barrier();
+    void patch_barrier();
     uint32_t tess_level(uint32_t offset, bool output);
     uint32_t special(SpecialRegister reg);
     const Varying* varying(bool input, uint32_t location) const;
@@ -178,7 +181,8 @@ class SpirvEmitter {
     Stage stage_;
     SpirvBuilder b_;
     std::optional<Error> error_;
-    const llvm::Instruction* at_ = nullptr; // being lowered, for messages
+    const llvm::Instruction* at_ = nullptr;             // being lowered, for messages
+    const llvm::Instruction* barrier_before_ = nullptr; // tess_control: where a barrier is missing
     SpirvWords body_, prologue_, variables_;
     uint32_t current_ = 0; // label of the block being written
     uint32_t u32_ = 0, f32_ = 0, bool_ = 0;

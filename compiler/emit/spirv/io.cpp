@@ -12,8 +12,6 @@ constexpr uint32_t kPrimitiveIdOut = 0x40, kPrimitiveId = 0x60, kLayer = 0x64, k
 constexpr uint32_t kPosition = 0x70, kGeneric = 0x80, kClip = 0x2c0, kClipEnd = 0x2e0;
 constexpr uint32_t kPointCoord = 0x2e0, kTessCoord = 0x2f0, kInstanceId = 0x2f8, kVertexId = 0x2fc;
 constexpr uint32_t kViewportMask = 0x3a0, kFrontFacing = 0x3fc;
-// Per-patch addresses: four outer levels, two inner levels, then generic values.
-constexpr uint32_t kTessOuter = 0x00, kTessInner = 0x10, kPatchGeneric = 0x20;
 constexpr uint32_t kMaxPatchVertices = 32;
 
 } // namespace
@@ -22,12 +20,20 @@ bool SpirvEmitter::arrayed_inputs() const {
     return stage_ == Stage::geometry || stage_ == Stage::tess_control || stage_ == Stage::tess_evaluation;
 }
 
-// Vertices of an input primitive: the interface says 1, 2, 3, 4 or 6.
+// Vertices of an input primitive. The header does not say; where the interface does not either, the highest
+// vertex that the code names does.
 uint32_t SpirvEmitter::input_vertices() const {
     if (stage_ != Stage::geometry)
         return kMaxPatchVertices;
-    const uint32_t n = face_.input_primitive;
-    return n == 1 || n == 2 || n == 4 || n == 6 ? n : 3;
+    uint32_t n = face_.input_primitive;
+    if (!n) {
+        const llvm::Function* loads = shader_.module->getFunction(intrinsic_info(Intrinsic::attr_load).name);
+        if (!loads)
+            return 1;
+        for (const llvm::User* user : loads->users())
+            n = std::max(n, literal(llvm::cast<llvm::CallInst>(user)->getArgOperand(1)).value_or(2) + 1);
+    }
+    return n <= 4 ? std::max(n, 1u) : 6;
 }
 
 const Varying* SpirvEmitter::varying(bool input, uint32_t location) const {
@@ -368,130 +374,6 @@ void SpirvEmitter::attribute_output(uint32_t offset, uint32_t bits, const llvm::
          " is not implemented");
 }
 
-// Pointer to a tessellation level; 0 if `offset` is none.
-uint32_t SpirvEmitter::tess_level(uint32_t offset, bool output) {
-    const bool outer = offset < kTessInner;
-    if (offset >= kPatchGeneric || (!outer && offset >= kTessInner + 8))
-        return 0;
-    const spv::StorageClass storage = output ? spv::StorageClassOutput : spv::StorageClassInput;
-    const spv::BuiltIn which = outer ? spv::BuiltInTessLevelOuter : spv::BuiltInTessLevelInner;
-    const size_t before = builtins_.size();
-    const uint32_t variable = builtin(which, b_.array_type(f32(), outer ? 4 : 2), storage);
-    if (builtins_.size() != before)
-        b_.decorate(variable, spv::DecorationPatch);
-    return op(spv::OpAccessChain, b_.pointer_type(storage, f32()),
-              {variable, uc((offset - (outer ? kTessOuter : kTessInner)) / 4)});
-}
-
-uint32_t SpirvEmitter::patch_input(uint32_t offset, uint32_t) {
-    if (offset < kPatchGeneric) {
-        const uint32_t pointer = tess_level(offset, stage_ == Stage::tess_control);
-        return pointer ? to_bits(load(f32(), pointer))
-                       : fail("patch attribute " + hex(offset) + " is not implemented");
-    }
-    const uint32_t location = (offset - kPatchGeneric) / 16;
-    if (location >= patches_.size())
-        return fail("patch attribute " + hex(offset) + " is out of range");
-    if (stage_ == Stage::tess_control) {
-        const uint32_t pointer = op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, f32()),
-                                    {output_variable(location, true), uc(offset / 4 % 4)});
-        return to_bits(load(f32(), pointer));
-    }
-    uint32_t& variable = patches_[location];
-    if (!variable) {
-        variable = b_.variable(spv::StorageClassInput, vec(f32(), 4));
-        b_.decorate(variable, spv::DecorationLocation, {location});
-        b_.decorate(variable, spv::DecorationPatch);
-    }
-    const uint32_t pointer = op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassInput, f32()),
-                                {variable, uc(offset / 4 % 4)});
-    return to_bits(load(f32(), pointer));
-}
-
-uint32_t SpirvEmitter::special(SpecialRegister reg) {
-    const auto mask = [&](const std::function<uint32_t(uint32_t)>& of) { return of(lane()); };
-    const auto bit = [&](uint32_t l) { return op(spv::OpShiftLeftLogical, u32(), {uc(1), l}); };
-    const auto below = [&](uint32_t l) { return op(spv::OpISub, u32(), {bit(l), uc(1)}); };
-    const bool compute = stage_ == Stage::compute;
-    switch (reg) {
-    case SpecialRegister::laneid:
-        // The hardware runs a patch on lanes that follow each other, and code finds the patch's vertices from
-        // lane - invocation; here vertices count from 0.
-        return stage_ == Stage::tess_control ? special(SpecialRegister::invocation_id) : lane();
-    case SpecialRegister::tid_x:
-    case SpecialRegister::tid_y:
-    case SpecialRegister::tid_z:
-        if (!compute)
-            break;
-        return builtin_component(spv::BuiltInLocalInvocationId,
-                                 static_cast<uint32_t>(reg) - static_cast<uint32_t>(SpecialRegister::tid_x));
-    case SpecialRegister::ctaid_x:
-    case SpecialRegister::ctaid_y:
-    case SpecialRegister::ctaid_z:
-        if (!compute)
-            break;
-        return builtin_component(spv::BuiltInWorkgroupId,
-                                 static_cast<uint32_t>(reg) -
-                                     static_cast<uint32_t>(SpecialRegister::ctaid_x));
-    case SpecialRegister::tid_packed: { // x bits 0..15, y 16..25, z 26..31
-        if (!compute)
-            break;
-        const uint32_t x = builtin_component(spv::BuiltInLocalInvocationId, 0);
-        const uint32_t y = builtin_component(spv::BuiltInLocalInvocationId, 1);
-        const uint32_t z = builtin_component(spv::BuiltInLocalInvocationId, 2);
-        const uint32_t xy = op(spv::OpBitFieldInsert, u32(), {x, y, uc(16), uc(10)});
-        return op(spv::OpBitFieldInsert, u32(), {xy, z, uc(26), uc(6)});
-    }
-    case SpecialRegister::invocation_id:
-        if (stage_ != Stage::tess_control && stage_ != Stage::geometry)
-            break;
-        b_.capability(stage_ == Stage::geometry ? spv::CapabilityGeometry : spv::CapabilityTessellation);
-        return builtin_word(spv::BuiltInInvocationId);
-    case SpecialRegister::invocation_info: {
-        // Bits 16..23: vertices of the input primitive or patch. The rest scales warp-local vertex handles,
-        // which are plain vertex indices here, and reads as 0.
-        if (stage_ == Stage::geometry)
-            return uc(input_vertices() << 16);
-        if (stage_ != Stage::tess_control && stage_ != Stage::tess_evaluation)
-            break;
-        const uint32_t n = builtin_word(spv::BuiltInPatchVertices);
-        return op(spv::OpShiftLeftLogical, u32(), {n, uc(16)});
-    }
-    case SpecialRegister::y_direction: return uc(0x3f800000u); // upper-left origin, as Vulkan's window space
-    case SpecialRegister::eqmask: return mask(bit);
-    case SpecialRegister::ltmask: return mask(below);
-    case SpecialRegister::lemask:
-        return mask([&](uint32_t l) { return op(spv::OpBitwiseOr, u32(), {bit(l), below(l)}); });
-    case SpecialRegister::gtmask:
-        return mask([&](uint32_t l) {
-            return op(spv::OpNot, u32(), {op(spv::OpBitwiseOr, u32(), {bit(l), below(l)})});
-        });
-    case SpecialRegister::gemask: return mask([&](uint32_t l) { return op(spv::OpNot, u32(), {below(l)}); });
-    case SpecialRegister::sample_id:
-        if (stage_ != Stage::fragment)
-            break;
-        b_.capability(spv::CapabilitySampleRateShading);
-        return builtin_word(spv::BuiltInSampleId);
-    case SpecialRegister::base_instance:
-        if (stage_ != Stage::vertex)
-            break;
-        b_.capability(spv::CapabilityDrawParameters);
-        return builtin_word(spv::BuiltInBaseInstance);
-    default: break;
-    }
-    return fail("special register " + std::to_string(static_cast<unsigned>(reg)) + " of stage " +
-                std::string(stage_name(stage_)) + " is not implemented");
-}
-
-void SpirvEmitter::geometry_emit(uint32_t stream, bool cut) {
-    if (stream)
-        b_.capability(spv::CapabilityGeometryStreams);
-    if (stream)
-        effect(cut ? spv::OpEndStreamPrimitive : spv::OpEmitStreamVertex, {uc(stream)});
-    else
-        effect(cut ? spv::OpEndPrimitive : spv::OpEmitVertex, {});
-}
-
 bool SpirvEmitter::emit_io(const llvm::CallInst& call, Intrinsic id) {
     const auto arg = [&](unsigned k) { return call.getArgOperand(k); };
     switch (id) {
@@ -561,25 +443,10 @@ bool SpirvEmitter::emit_io(const llvm::CallInst& call, Intrinsic id) {
     }
     case Intrinsic::patch_load: {
         const auto offset = literal(arg(0));
-        define(&call, offset ? patch_input(*offset, 0) : fail("a patch attribute at a run-time address"));
+        define(&call, offset ? patch_input(*offset) : fail("a patch attribute at a run-time address"));
         return true;
     }
-    case Intrinsic::patch_store: {
-        const auto offset = literal(arg(0));
-        if (!offset || (*offset >= kPatchGeneric && (*offset - kPatchGeneric) / 16 >= patches_.size())) {
-            fail("a patch attribute at a run-time address or out of range");
-            return true;
-        }
-        uint32_t pointer = *offset < kPatchGeneric ? tess_level(*offset, true) : 0;
-        if (*offset >= kPatchGeneric)
-            pointer = op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, f32()),
-                         {output_variable((*offset - kPatchGeneric) / 16, true), uc(*offset / 4 % 4)});
-        if (!pointer)
-            fail("patch attribute " + hex(*offset) + " is not implemented");
-        else
-            store(pointer, to_float(value(arg(1))));
-        return true;
-    }
+    case Intrinsic::patch_store: patch_output(arg(0), value(arg(1))); return true;
     case Intrinsic::frag_colour: {
         const auto target = literal(arg(0)), component = literal(arg(1));
         if (!target || !component || *target >= colours_.size() || *component > 3) {

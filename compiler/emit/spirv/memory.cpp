@@ -320,7 +320,7 @@ bool SpirvEmitter::emit_memory(const llvm::CallInst& call, Intrinsic id) {
     case Intrinsic::barrier: {
         needs_coherent_ = true;
         if (stage_ == Stage::tess_control) { // orders the patch's outputs; memory scopes are compute's
-            effect(spv::OpControlBarrier, {uc(spv::ScopeWorkgroup), uc(spv::ScopeInvocation), uc(0)});
+            patch_barrier();
             return true;
         }
         if (stage_ != Stage::compute) {
