@@ -481,7 +481,7 @@ uint32_t SpirvEmitter::type_of(const llvm::Type* type) {
 }
 
 std::optional<uint32_t> SpirvEmitter::literal(const llvm::Value* v) {
-    if (const auto* c = llvm::dyn_cast<llvm::ConstantInt>(v); c && c->getBitWidth() <= 32)
+    if (const auto* c = llvm::dyn_cast<llvm::ConstantInt>(v); c && c->getValue().getActiveBits() <= 32)
         return static_cast<uint32_t>(c->getZExtValue());
     if (llvm::isa<llvm::UndefValue>(v))
         return 0;

@@ -385,10 +385,10 @@ void tlds(LiftContext& c) {
         break;
     case 8:
         desc.arrayed = true;
-        at.layer = layer_of(c, c.reg(a));
-        at.x = c.reg(next(a));
-        at.y = c.reg(b);
-        ok = even(c, F::src_a);
+        at.layer = layer_of(c, c.reg(a)); // alone in Ra; x and y are a pair in Rb
+        at.x = c.reg(b);
+        at.y = c.reg(next(b));
+        ok = even(c, F::src_b);
         break;
     case 12:
         desc.lod = TexDesc::level;
