@@ -119,12 +119,30 @@ std::string_view LibraryPack::stamp() const {
 }
 
 uint32_t LibraryPack::find(uint64_t key, uint16_t variant) const noexcept {
-    const uint64_t* base = keys_;
-    uint32_t n = count_;
-    if (n == 0)
+    if (count_ == 0)
         return kNotFound;
-    while (n > 1) { // no branch on the comparison: half of them would be mispredicted
-        const uint32_t half = n / 2;
+    // Keys are hashes: the key's own value says about where it lies. A bracket grown from there (doubling, so
+    // that any distribution costs a logarithm at most) keeps the search in a few cache lines.
+    constexpr uint32_t kFirstStep = 128;
+    const uint32_t guess = static_cast<uint32_t>(static_cast<unsigned __int128>(key) * count_ >> 64);
+    uint32_t low = guess, high = guess, step = kFirstStep; // the first key >= `key` is in [low, high]
+    if (keys_[guess] < key) {
+        do {
+            low = high;
+            high = step < count_ - high ? high + step : count_;
+            step *= 2;
+        } while (high < count_ && keys_[high] < key);
+    } else {
+        do {
+            high = low;
+            low = step < low ? low - step : 0;
+            step *= 2;
+        } while (low > 0 && keys_[low] >= key);
+    }
+    const uint64_t* base = keys_ + low;
+    uint32_t n = high - low;
+    while (n > 0) { // no branch on the comparison: half of them would be mispredicted
+        const uint32_t half = (n + 1) / 2;
         base += base[half - 1] < key ? half : 0;
         n -= half;
     }
