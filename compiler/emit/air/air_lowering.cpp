@@ -183,6 +183,14 @@ llvm::Value* AirLowering::atomic(llvm::Value* pointer, llvm::Value* op_operand, 
 // ---- attributes
 // ----------------------------------------------------------------------------------------------------
 
+// Fixed-function values share locations with generic ones: a program with both on one location is refused.
+void AirLowering::note_location(llvm::CallInst* call, uint32_t offset, bool is_input) {
+    const uint64_t bit = uint64_t{1} << attribute::location_of(offset);
+    (offset < attribute::kGenericEnd ? generic_locations_ : fixed_locations_)[is_input] |= bit;
+    if (generic_locations_[is_input] & fixed_locations_[is_input])
+        fail(call, fmt::format("attribute 0x{:x} shares its location with another value", offset));
+}
+
 // A constant attribute of the stage, as i32 or float; null if the stage has none there.
 llvm::Value* AirLowering::attribute_value(llvm::CallInst* call, uint32_t offset, bool centroid) {
     const Stage stage = shader_.interface.stage;
@@ -190,6 +198,7 @@ llvm::Value* AirLowering::attribute_value(llvm::CallInst* call, uint32_t offset,
         return ir_.CreateExtractElement(whole, (offset / 4) % 4);
     };
     if (attribute::is_varying(offset) && (stage == Stage::fragment || offset < attribute::kGenericEnd)) {
+        note_location(call, offset, true);
         const uint32_t location = attribute::location_of(offset);
         llvm::Value* whole = stage_input(location);
         if (pulled_[location]) {
@@ -261,8 +270,7 @@ void AirLowering::store_attribute(llvm::CallInst* call) {
     const auto offset = constant(call->getArgOperand(0));
     // Components that nobody writes read as (0, 0, 0, 1) (L-006).
     const auto word = [&](uint32_t at) {
-        const bool quad =
-            at >= attribute::kPosition && (at < attribute::kClipDistance || at >= attribute::kTexCoord);
+        const bool quad = at >= attribute::kPosition && at < attribute::kClipDistance;
         return output(at, quad && at % 16 == 12 ? 0x3f800000 : 0);
     };
     if (!offset && shader_.interface.stage == Stage::vertex) {
@@ -285,7 +293,9 @@ void AirLowering::store_attribute(llvm::CallInst* call) {
     if (shader_.interface.stage != Stage::vertex || !known || at % 4)
         return fail(call, fmt::format("attribute 0x{:x} as an output of a {} stage", at,
                                       stage_name(shader_.interface.stage)));
-    ir_.CreateStore(call->getArgOperand(1), word(at));
+    if (attribute::is_varying(at))
+        note_location(call, at, false);
+    ir_.CreateStore(call->getArgOperand(1), word(attribute::canonical(at)));
 }
 
 // ---- special registers, approximations, lanes

@@ -3,6 +3,7 @@
 #include "compiler/emit/air/air_builder.h"
 #include "compiler/emit/air/air_emitter.h"
 #include "compiler/lift/intrinsics.h"
+#include "runtime/abi/attributes.h"
 #include <array>
 #include <map>
 
@@ -60,6 +61,7 @@ class AirLowering {
     llvm::Value* cas_loop(llvm::Value* pointer, const std::function<llvm::Value*(llvm::Value*)>& change);
     llvm::Value* load_attribute(llvm::CallInst* call, bool interpolated);
     void store_attribute(llvm::CallInst* call);
+    void note_location(llvm::CallInst* call, uint32_t offset, bool is_input);
     llvm::Value* attribute_value(llvm::CallInst* call, uint32_t offset, bool centroid);
     llvm::Value* special(SpecialRegister r);
     llvm::Value* mufu(MufuOp op, llvm::Value* x);
@@ -112,6 +114,7 @@ class AirLowering {
     std::map<uint32_t, std::unique_ptr<llvm::Argument>> stage_inputs_; // location
     std::map<uint32_t, bool> pulled_;               // location: some access asks for another place
     std::map<uint32_t, llvm::AllocaInst*> outputs_; // attribute offset, or fragment output key
+    std::array<uint64_t, 2> generic_locations_{}, fixed_locations_{}; // by direction: output, input
     llvm::AllocaInst* scratch_ = nullptr;
     llvm::AllocaInst* local_ = nullptr;
     llvm::GlobalVariable* shared_ = nullptr;
@@ -121,22 +124,24 @@ class AirLowering {
 namespace attribute {
 constexpr uint32_t kPrimitiveId = 0x60, kLayer = 0x64, kViewport = 0x68, kPointSize = 0x6c, kPosition = 0x70,
                    kGeneric = 0x80, kGenericEnd = 0x280, kClipDistance = 0x2c0, kClipDistanceEnd = 0x2e0,
-                   kPointCoord = 0x2e0, kTexCoord = 0x300, kTexCoordEnd = 0x3a0, kInstanceId = 0x2f8,
+                   kPointCoord = 0x2e0, kInstanceId = 0x2f8,
                    kVertexId = 0x2fc, kFrontFacing = 0x3fc;
 
-// Four-component slots that go from stage to stage by the name locn<n>, n = (address - 0x80) / 16: 0..31
-// generic, 32..35 colours, 36 and 37 clip distances (beside the array that clips: Metal's fragments cannot
-// read that), 40..49 fixed-function texture coordinates.
-constexpr bool is_varying(uint32_t offset) {
-    return (offset >= kGeneric && offset < kClipDistanceEnd) ||
-           (offset >= kTexCoord && offset < kTexCoordEnd);
-}
-constexpr uint32_t kLocations = (kTexCoordEnd - kGeneric) / 16;
-constexpr uint32_t address_of(uint32_t location) {
-    return kGeneric + 16 * location;
-}
+// Four-component slots that go from stage to stage by the name locn<n>: n is the location of runtime/abi/attributes.h, or 32 and
+// 33 for clip distances (beside the array that clips: Metal's fragments cannot read that).
+constexpr uint32_t kLocations = 34;
 constexpr uint32_t location_of(uint32_t offset) {
-    return (offset - kGeneric) / 16;
+    if (offset >= kClipDistance && offset < kClipDistanceEnd)
+        return 32 + (offset - kClipDistance) / 16;
+    return attribute_location(offset);
+}
+constexpr bool is_varying(uint32_t offset) { return location_of(offset) != kNoLocation; }
+constexpr uint32_t address_of(uint32_t location) {
+    return location < 32 ? kGeneric + 16 * location : kClipDistance + 16 * (location - 32);
+}
+// One address per location: fixed-function values under the generic ones whose locations they take.
+constexpr uint32_t canonical(uint32_t offset) {
+    return is_varying(offset) ? address_of(location_of(offset)) + offset % 16 : offset;
 }
 } // namespace attribute
 

@@ -22,6 +22,9 @@ int32_t signed_field(uint32_t word, unsigned at, unsigned bits) {
 // Offsets that the language allows in sampling and gathering.
 constexpr int32_t kMinOffset = -8, kMaxOffset = 7;
 
+// TXQ's code for the texture's type.
+constexpr uint32_t kQueryTextureType = 2;
+
 } // namespace
 
 // A texture or sampler handle out of the argument buffer; constant places are loaded once, before the guest's
@@ -170,6 +173,13 @@ llvm::Value* AirLowering::lower_texture(llvm::CallInst* call, Intrinsic id) {
                   t.access == AirAccess::sample)) {
         if (id == Intrinsic::btex_size)
             return size_of(t, handle(texture_index, operand(1), false), operand(5));
+        if (constant(operand(5)) == kQueryTextureType) {
+            // Component 2 is the number of samples; the others are formats of the hardware.
+            llvm::Value *zero = ir_.getInt32(0), *samples = ir_.getInt32(1);
+            if (t.multisampled)
+                samples = air_.texture_query(t, handle(texture_index, operand(1), false), "num_samples", nullptr);
+            return vector({zero, zero, samples, zero});
+        }
         fail(call, fmt::format("TXQ query {}", constant(operand(5)).value_or(~0u)));
         return nullptr;
     }
