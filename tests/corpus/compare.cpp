@@ -19,12 +19,15 @@ float as_float(uint32_t w) {
     return f;
 }
 
+// kFloor, or what the shader's tuning allows.
+double absolute_floor = kFloor;
+
 bool close(double a, double b) {
     if (std::isnan(a) || std::isnan(b))
         return std::isnan(a) && std::isnan(b);
     if (std::isinf(a) || std::isinf(b))
         return a == b;
-    return std::fabs(a - b) <= kRelative * std::max(std::fabs(a), std::fabs(b)) + kFloor;
+    return std::fabs(a - b) <= kRelative * std::max(std::fabs(a), std::fabs(b)) + absolute_floor;
 }
 
 float half_value(uint32_t h) {
@@ -164,6 +167,8 @@ class Comparer {
 Comparison compare(const CorpusShader& shader, const Scene& scene, const PreparedJob& reference_job,
                    const Outcome& reference, const PreparedJob& our_job, const Outcome& ours) {
     Comparer c;
+    absolute_floor = std::max(kFloor, tuning(shader.name).floor);
+    const char* ignored = tuning(shader.name).ignored_output;
     const bool unordered = tuning(shader.name).unordered;
     for (const auto& [slot, b] : scene.storages)
         c.buffer("storage " + std::to_string(slot), scene.kinds[b], scene.job.buffers[b].bytes,
@@ -188,6 +193,8 @@ Comparison compare(const CorpusShader& shader, const Scene& scene, const Prepare
     // Captured outputs: each word of the reference's, looked up in ours by location and component.
     const auto& g = scene.job.graphics;
     for (const Capture& e : reference_job.captures) {
+        if (ignored && e.name == ignored)
+            continue;
         for (uint32_t w = 0; w < e.words; ++w) {
             const Capture* found = nullptr;
             uint32_t index = 0;

@@ -141,8 +141,10 @@ Result<CorpusShader> load_corpus_shader(const std::filesystem::path& folder, con
     s.local_bytes = j.value("local_mem_bytes", 0u);
     if (j["local_size"].is_array())
         s.local_size = {{j["local_size"][0], j["local_size"][1], j["local_size"][2]}};
-    if (j.contains("fragment"))
+    if (j.contains("fragment")) {
         s.early_tests = j["fragment"].value("early_fragment_tests", false);
+        s.per_sample = j["fragment"].value("per_sample", false);
+    }
     for (const auto& b : j["bindings"]) {
         CorpusBinding c;
         c.kind = b["kind"];
@@ -192,8 +194,7 @@ ShaderInput shader_input(const CorpusShader& s) {
     in.sph = s.sph;
     in.code = s.code;
     in.constants = s.constants;
-    if (s.local_size)
-        in.local_size = *s.local_size;
+    in.local_size = s.local_size.value_or(kVariableLocalSize);
     in.shared_bytes = s.shared_bytes;
     in.local_bytes = s.local_bytes;
     in.early_tests = s.early_tests;

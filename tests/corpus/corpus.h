@@ -23,6 +23,9 @@ struct CorpusVariable {
     std::string type, qualifiers;
 };
 
+// The size at which shaders of variable local size are dispatched.
+constexpr std::array<uint32_t, 3> kVariableLocalSize{8, 4, 2};
+
 struct CorpusShader {
     std::string name, note;
     Stage stage = Stage::compute;
@@ -31,7 +34,7 @@ struct CorpusShader {
     std::vector<CorpusVariable> inputs, outputs;
     std::optional<std::array<uint32_t, 3>> local_size; // nothing: set at draw time
     uint32_t shared_bytes = 0, local_bytes = 0;
-    bool early_tests = false;
+    bool early_tests = false, per_sample = false;
     std::vector<uint8_t> sph, code, constants;
     std::vector<uint32_t> reference; // SPIR-V of the same source
 };

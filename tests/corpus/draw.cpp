@@ -108,9 +108,15 @@ void add_grid(Scene& scene, const CorpusShader& shader, const Reflection& refere
     }
     auto& g = scene.job.graphics;
     g.vertices = kGridVertices;
+    g.sample_shading = shader.per_sample;
+    if (shader.per_sample)
+        g.samples = 4;
     for (const auto& v : reference.inputs)
-        if (v.centroid || v.sample)
+        if (v.centroid || v.sample) {
             g.samples = 4;
+            // The guest's own state says so; machine code does not.
+            g.sample_shading |= v.sample;
+        }
     if (reads(reference.inputs, spv::BuiltIn::SampleId) ||
         reads(reference.inputs, spv::BuiltIn::SamplePosition) ||
         reads(reference.inputs, spv::BuiltIn::SampleMask) ||

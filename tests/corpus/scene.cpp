@@ -233,6 +233,15 @@ std::vector<uint8_t> driver_bank(const CorpusShader& shader, const Scene& scene)
     return c0;
 }
 
+// c[1]. Where the code multiplies dFdy by the compiler's own y-transform, its word is there but not filled
+// in.
+std::vector<uint8_t> constants_bank(const CorpusShader& shader) {
+    std::vector<uint8_t> c1 = shader.constants;
+    if (tuning(shader.name).y_transform)
+        put_word(c1, 0, bits(1.0f));
+    return c1;
+}
+
 std::vector<uint8_t> handle_bank(const Scene& scene) {
     const GuestAbi& abi = guest_abi(GuestAbiId::nvn);
     std::vector<uint8_t> c2(kBankBytes);
@@ -269,7 +278,8 @@ Result<Scene> make_scene(const CorpusShader& shader, const Reflection& reference
             (storage ? scene.storages : scene.uniforms)[b.slot] = index;
             for (const Poke& p : t.pokes)
                 if (p.storage == storage && p.slot == b.slot)
-                    put_word(scene.job.buffers[index].bytes, p.offset, p.value);
+                    for (uint32_t at = p.offset; at + 4 <= bytes; at += p.stride ? p.stride : uint32_t(bytes))
+                        put_word(scene.job.buffers[index].bytes, at, p.value);
         } else if (b.kind == "storage_image") {
             scene.images[b.slot] = add_image(scene, shader, b, true, t);
         } else if (b.kind == "separate_texture_sampler_pair") {
@@ -287,7 +297,7 @@ Result<Scene> make_scene(const CorpusShader& shader, const Reflection& reference
         }
     }
     if (shader.stage == Stage::compute) {
-        scene.local_size = shader.local_size.value_or(std::array<uint32_t, 3>{8, 4, 2});
+        scene.local_size = shader.local_size.value_or(kVariableLocalSize);
         const auto& l = scene.local_size;
         const uint32_t threads = l[0] * l[1] * l[2];
         scene.job.groups = t.groups;
@@ -347,13 +357,14 @@ Result<Job> translated_job(const CorpusShader& shader, const Scene& scene, const
         for (uint32_t element = 0; element < std::max(b.count, 1u); ++element) {
             Descriptor d{kVulkanSetBindings, static_cast<uint32_t>(shader.stage) * kMaxBindings + index,
                          element};
-            const uint32_t slot = b.slot + element;
+            uint32_t slot = b.slot + element;
             // A slot that the shader's source does not have is left unbound: only an index past the array's
             // end names it.
             bool bound = true;
             auto image = [&](const std::map<uint32_t, SceneImage>& list, VkDescriptorType type,
                              VkDescriptorType buffer_type) {
                 const auto it = list.find(slot);
+                d.type = b.dim == ImageDim::buffer ? buffer_type : type;
                 if (it == list.end()) {
                     bound = false;
                     return;
@@ -377,7 +388,7 @@ Result<Job> translated_job(const CorpusShader& shader, const Scene& scene, const
                 break;
             case BindingKind::constants:
                 d.type = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
-                d.resource = bank(shader.constants);
+                d.resource = bank(constants_bank(shader));
                 break;
             case BindingKind::handles:
                 d.type = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
@@ -398,6 +409,16 @@ Result<Job> translated_job(const CorpusShader& shader, const Scene& scene, const
                 image(scene.textures, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
                       VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER);
                 break;
+            case BindingKind::texture_in_bank: {
+                const auto table_slot = abi.textures.entry(b.offset + abi.textures.stride * element);
+                if (b.bank != abi.handle_bank || !table_slot)
+                    return Error{"unexpected texture at c[" + std::to_string(b.bank) + "][" +
+                                 std::to_string(b.offset) + "]"};
+                slot = *table_slot;
+                image(scene.textures, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
+                      VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER);
+                break;
+            }
             case BindingKind::separate_texture:
                 image(scene.separate_textures, VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE,
                       VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER);
@@ -422,11 +443,8 @@ Result<Job> translated_job(const CorpusShader& shader, const Scene& scene, const
             default:
                 return Error{"binding kind " + std::string(binding_kind_name(b.kind)) + " is not bound here"};
             }
-            if (bound)
-                job.descriptors.push_back(d);
-            else if (element == 0)
-                return Error{"slot " + std::to_string(slot) + " of kind " +
-                             std::string(binding_kind_name(b.kind)) + " is not in the shader's description"};
+            d.bound = bound;
+            job.descriptors.push_back(d);
         }
     }
     return job;

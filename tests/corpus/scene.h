@@ -33,6 +33,7 @@ struct Scene {
 struct Poke {
     bool storage = false;
     uint32_t slot = 0, offset = 0, value = 0;
+    uint32_t stride = 0; // repeated every so many bytes
 };
 
 // How one shader's data departs from the defaults.
@@ -43,7 +44,10 @@ struct Tuning {
     int integer_limit = 16;
     bool unordered = false; // results are a set: compared sorted (buffers as 16-byte records)
     std::vector<Poke> pokes{};
-    const char* skip = nullptr; // why results cannot be compared
+    bool y_transform = false;             // c[1][0] is the compiler's y-transform, 0 in the file: made 1
+    float floor = 0;                      // absolute tolerance above kFloor
+    const char* ignored_output = nullptr; // "location.component" of a captured output
+    const char* skip = nullptr;           // why results cannot be compared
 };
 const Tuning& tuning(const std::string& name);
 

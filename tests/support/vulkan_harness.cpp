@@ -142,6 +142,8 @@ void Harness::make_layout(const Job& job) {
     check(vkAllocateDescriptorSets(gpu_.device, &allocate, sets_.data()), "vkAllocateDescriptorSets");
 
     for (const auto& d : job.descriptors) {
+        if (!d.bound)
+            continue;
         VkDescriptorBufferInfo buffer{};
         VkDescriptorImageInfo image{};
         VkBufferView view = VK_NULL_HANDLE;

@@ -46,6 +46,7 @@ struct Descriptor {
     VkFormat format =
         VK_FORMAT_UNDEFINED; // texel buffers: required; images: a view format other than the image's own
     VkImageViewType view = VK_IMAGE_VIEW_TYPE_2D;
+    bool bound = true; // false: in the layout only
 };
 
 struct ShaderStage {

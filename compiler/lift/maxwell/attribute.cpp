@@ -130,7 +130,11 @@ void ipa(LiftContext& c) {
     Value* where = c.i32(static_cast<uint32_t>(location));
     Value* shift = location == kIpaOffset ? c.reg(c.get(F::src_c)) : c.i32(0);
     Value* value = c.call(Intrinsic::attr_interp, {c.i32(offset), where, shift});
-    const bool perspective = offset != kFragCoordW && c.facts().interpolation[offset / 4 % 256] == Interpolation::perspective;
+    // Clip distances have no mode in the header; they are interpolated as perspective ones.
+    const bool clip_distance = offset >= 0x2c0 && offset < 0x2e0;
+    const bool perspective =
+        offset != kFragCoordW &&
+        (clip_distance || c.facts().interpolation[offset / 4 % 256] == Interpolation::perspective);
     write_interpolated(c, value, perspective, where, shift);
 }
 
