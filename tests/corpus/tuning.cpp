@@ -18,7 +18,7 @@ const Tuning& tuning(const std::string& name) {
         {"real_cs_nbody_tile", {.pokes = {{false, 0, 0, 200}, {false, 0, 8, 0x3f000000}}}},
         {"real_cs_prefix_sum", {.pokes = {{false, 0, 0, 1000}}}},
         {"real_cs_gaussian_blur_shared",
-         {.pokes = {{false, 0, 0, 1}, {false, 0, 4, 0}}, .groups = {1, 16, 1}}},
+         {.groups = {1, 16, 1}, .pokes = {{false, 0, 0, 1}, {false, 0, 4, 0}}}},
         {"cs_append_counter", {.unordered = true, .pokes = {{false, 0, 4, 400}}}},
         {"fs_shader_clock", {.skip = "reads the clock"}},
         // What cannot be compared, and why.
