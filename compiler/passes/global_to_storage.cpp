@@ -24,6 +24,7 @@ struct Base {
     bool driver = false;  // comes from the driver bank (T-011)
 };
 
+constexpr uint64_t kNullPage = 0x1000;
 constexpr unsigned kMaxDepth =
     1000; // operations between an access and its base; hostile chains must not exhaust the stack
 constexpr unsigned kMaxRounds = 16; // of the fixed point; loops nested that deep carry no pointers
@@ -468,6 +469,14 @@ Value* StoragePass::emit(llvm::IRBuilder<>& b, llvm::CallInst* call, Intrinsic i
 
 Result<void> StoragePass::rewrite(llvm::CallInst* call, Intrinsic id) {
     Value* address = call->getArgOperand(0);
+    if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(address); constant && constant->getValue().ult(kNullPage)) {
+        // Only code that never runs has such an address (registers that nothing wrote read as zero). Outside of any memory
+        // pool loads give zero and stores vanish (B-060).
+        if (!call->getType()->isVoidTy())
+            call->replaceAllUsesWith(llvm::Constant::getNullValue(call->getType()));
+        call->eraseFromParent();
+        return {};
+    }
     const uint64_t mask = operand_mask(address);
     Value* offset = mask ? offset_of(address) : nullptr;
     if (!offset)

@@ -156,6 +156,13 @@ TEST(Storage, AddressInAUniformBuffer) { // B-032
     EXPECT_TRUE(s.interface.bindings[0].written);
 }
 
+TEST(Storage, NullAddressesOfDeadCodeReadZero) { // B-060
+    auto s = shader_from("  call void @dmsh.global.store.i32(i64 4, i32 1)\n  %v = call i32 @dmsh.global.load.i32(i64 0)\n" + kUse,
+                         Stage::compute);
+    EXPECT_THAT(after(s, global_to_storage), HasSubstr("@dmsh.shared.store.i32(i32 0, i32 0)"));
+    EXPECT_TRUE(s.interface.bindings.empty());
+}
+
 TEST(Storage, AddressLoadedFromMemoryIsRefused) {
     auto s = shader_from(word("%lo", 0, 0x310) + word("%hi", 0, 0x314) + join("%a", "%lo", "%hi") +
                              "  %l = call i32 @dmsh.global.load.i32(i64 %a)\n" + join("%b", "%l", "%l") +
