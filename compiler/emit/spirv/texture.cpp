@@ -25,7 +25,7 @@ unsigned dimensions(ImageDim d) {
 
 // Where operands of the btex_* forms lie.
 constexpr unsigned kTexture = 0, kTextureIndex = 1, kSampler = 2, kSamplerIndex = 3, kDesc = 4,
-                   kCoordinate = 5, kLayer = 8;
+                   kCoordinate = 5;
 
 // Queries of TXQ as encoded.
 constexpr uint32_t kQueryTextureType = 2;

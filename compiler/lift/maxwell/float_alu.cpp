@@ -5,7 +5,7 @@
 namespace dmsh::maxwell {
 namespace {
 
-constexpr uint64_t kFtz = 1, kFmz = 2; // values of F::fmz
+constexpr uint64_t kFmz = 2; // of F::fmz; 1 is FTZ
 
 // Where arithmetic flushes: only in exact mode (numerics.md). Comparisons flush in both.
 bool arithmetic_ftz(LiftContext& c) { return c.exact() && (c.flag(F::ftz) || c.get(F::fmz) != 0); }
