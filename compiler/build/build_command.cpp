@@ -72,7 +72,7 @@ int run_build(const BuildCommandOptions& o) {
     print_refusals(result);
     if (!o.quiet && !result.written.empty())
         std::fputs(build_summary(options, result).c_str(), stdout);
-    if (result.programs.empty() && result.input_errors.empty())
+    if (result.exit_code() == kExitNoShader)
         std::fprintf(stderr, "dmshc: no shader found\n");
     return result.exit_code();
 }

@@ -6,6 +6,7 @@
 #include "compiler/build/files.h"
 #include "compiler/build/jobs.h"
 #include "compiler/build/report.h"
+#include "compiler/build/source_digest.h"
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -161,7 +162,9 @@ std::optional<Target> target_from_name(std::string_view name) {
 }
 
 std::string build_stamp(const Profile& profile, FloatMode mode) {
-    return fmt::format("{}-{}-{:016x}", DMSH_VERSION, mode == FloatMode::exact ? "exact" : "ship", profile.digest());
+    // 12 digits of the sources, 8 of the profile: the stamp has 32 characters in a pack.
+    return fmt::format("{}-{}-{:08x}", DMSH_SOURCE_DIGEST, mode == FloatMode::exact ? "exact" : "ship",
+                       static_cast<uint32_t>(profile.digest() ^ profile.digest() >> 32));
 }
 
 ShaderInput shader_input(const PreparedProgram& p, const Profile& profile, uint64_t key, std::string_view origin,
@@ -200,6 +203,8 @@ BuildResult build_library(const BuildOptions& options) {
     }
     result.scan = *std::move(scanned);
     result.input_errors = result.scan.errors;
+    if (result.scan.records.empty())
+        return result; // nothing to write
 
     std::error_code ec;
     std::filesystem::create_directories(options.output, ec);

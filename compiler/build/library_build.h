@@ -49,7 +49,8 @@ struct BuildResult {
     int exit_code() const; // of exit_codes.h; the gravest of what happened
 };
 
-// Runs the build. Failures of inputs and outputs are in the result; the function itself does not fail.
+// Runs the build. Failures of inputs and outputs are in the result; the function itself does not fail. Where no shader is found
+// nothing is written.
 BuildResult build_library(const BuildOptions& options);
 
 // What lifting reads of a record: guest ABI and facts by the profile. Views `record` and `prepared`, which must outlive it.
@@ -61,7 +62,7 @@ ShaderInput shader_input(const PreparedProgram& prepared, const Profile& profile
 std::string_view target_name(Target target);
 std::optional<Target> target_from_name(std::string_view name);
 
-// Identity of everything that determines an output's bytes: version, profile, float mode (P-005). At most 32 characters.
+// Identity of everything that determines an output's bytes: digest of the sources, float mode, profile (P-005). At most 32 characters.
 std::string build_stamp(const Profile& profile, FloatMode mode);
 
 } // namespace dmsh

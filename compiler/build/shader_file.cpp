@@ -51,8 +51,7 @@ int show_raw(const ShaderFileOptions& o, const GuestAbi& abi, Emit emit) {
         return fail(kExitUsage, fmt::format("arch '{}' is neither sm53 nor sm86", o.arch));
     const auto stage = stage_from_name(o.stage);
     if (!stage)
-        return fail(kExitUsage, o.stage.empty() ? std::string("--raw needs --stage")
-                                                : fmt::format("stage '{}' is unknown", o.stage));
+        return fail(kExitUsage, "--raw needs --stage");
     auto file = read_file(o.path);
     if (!file)
         return fail(kExitInput, file.error().text());
@@ -76,6 +75,7 @@ int show_raw(const ShaderFileOptions& o, const GuestAbi& abi, Emit emit) {
     for (size_t i = 0; i < o.local_size.size() && i < 3; ++i)
         input.local_size[i] = o.local_size[i];
     input.shared_bytes = o.shared_bytes;
+    input.local_bytes = o.local_bytes;
     input.abi = &abi;
     input.float_mode = o.exact ? FloatMode::exact : FloatMode::ship;
     return render(o, input, {}, emit);
@@ -97,6 +97,14 @@ int show_shader(const ShaderFileOptions& o) {
         return fail(kExitUsage, fmt::format("guest ABI '{}' is none of nvn, cuda, nvk, headsurface", o.abi));
     if (o.metal_target != "macos" && o.metal_target != "ios")
         return fail(kExitUsage, fmt::format("--target {} is neither macos nor ios", o.metal_target));
+    if (!o.stage.empty() && !stage_from_name(o.stage))
+        return fail(kExitUsage, fmt::format("stage '{}' is none of vertex, tess_control, tess_evaluation, geometry, fragment, compute, "
+                                            "task, mesh",
+                                            o.stage));
+    if (!o.key.empty() && (o.key.size() != 16 || o.key.find_first_not_of("0123456789abcdef") != std::string::npos))
+        return fail(kExitUsage, fmt::format("key '{}' is not 16 hexadecimal digits", o.key));
+    if (!o.print_after.empty() && (*emit == Emit::disasm || *emit == Emit::cfg || *emit == Emit::control))
+        return fail(kExitUsage, fmt::format("--print-after needs a form that runs passes, not {}", o.emit));
     if (o.raw)
         return show_raw(o, *abi, *emit);
 
@@ -110,7 +118,9 @@ int show_shader(const ShaderFileOptions& o) {
     if (o.list) {
         for (const ShaderRecord& r : found->records)
             print_record(r);
-        return found->records.empty() ? kExitNoShader : found->errors.empty() ? kExitDone : kExitInput;
+        if (!found->errors.empty())
+            return kExitInput;
+        return found->records.empty() ? fail(kExitNoShader, o.path + ": no shader") : kExitDone;
     }
     std::vector<const ShaderRecord*> matching;
     for (const ShaderRecord& r : found->records)
@@ -129,7 +139,7 @@ int show_shader(const ShaderFileOptions& o) {
     if (!prepared) {
         Error e = prepared.error();
         e.origin = record.origin;
-        return fail(kExitLosses, e.text());
+        return fail(kExitLosses, fmt::format("L{:04} {}", static_cast<unsigned>(e.code ? e.code : static_cast<uint16_t>(LossCode::not_code)), e.text()));
     }
     Profile profile;
     profile.abi = abi->id;

@@ -22,6 +22,7 @@ struct ShaderFileOptions {
     std::string constants;
     std::vector<uint32_t> local_size;
     uint32_t shared_bytes = 0;
+    uint32_t local_bytes = 0;
 };
 
 // Prints errors to standard error; answers an exit code.

@@ -22,7 +22,8 @@ void add_shader(CLI::App& app, Run& run) {
     cmd->add_option("--arch", o->arch, "sm53 (default) or sm86")->needs(raw);
     cmd->add_option("--c1", o->constants, "Embedded constants c[1] (cuda: c[2])")->needs(raw);
     cmd->add_option("--local-size", o->local_size, "Workgroup size X,Y,Z")->delimiter(',')->expected(1, 3)->needs(raw);
-    cmd->add_option("--shared", o->shared_bytes, "Shared memory bytes")->needs(raw);
+    cmd->add_option("--shared", o->shared_bytes, "Shared memory bytes of the workgroup")->needs(raw);
+    cmd->add_option("--local", o->local_bytes, "Scratch bytes of a thread (compute; graphics code says it in its header)")->needs(raw);
     cmd->callback([o, &run] { run = [o] { return show_shader(*o); }; });
 }
 
