@@ -1,6 +1,6 @@
 // Recording calls: each writes one record (recorder.cpp has the memory behind them).
 #include "runtime/nvn/host.h"
-#include "runtime/nvn/recorder.h"
+#include "runtime/nvn/recording.h"
 #include "runtime/nvn/states.h"
 #include <algorithm>
 
@@ -10,13 +10,6 @@ namespace {
 constexpr int kMaxStages = kStageCount, kMaxUniforms = 14, kMaxStorage = 16, kMaxVertexBuffers = 16;
 constexpr int kMaxTextures = 40, kMaxImages = 8, kMaxSeparateTextures = 128, kMaxSeparateSamplers = 128;
 constexpr int kMaxViewports = 16, kMaxColors = 8;
-
-bool in_range(int first, int count, int most, const char* call) {
-    if (first >= 0 && count >= 0 && count <= most && first <= most - count)
-        return true;
-    report(Report::bad_argument, "%s: first %d, count %d of %d", call, first, count, most);
-    return false;
-}
 
 void bind_handle(NVNcommandBuffer* cmd, HandleKind kind, int stage, int index, int most, uint64_t handle,
                  const char* call) {
@@ -50,23 +43,6 @@ void bind_handles(NVNcommandBuffer* cmd, HandleKind kind, int stage, int first, 
     }
 }
 
-void bind_buffers(NVNcommandBuffer* cmd, BufferKind kind, int stage, int first, int count, int most,
-                  const NVNbufferRange* ranges, const char* call) {
-    if (!in_range(stage, 1, kMaxStages, call) || !in_range(first, count, most, call) || (count && !ranges))
-        return;
-    if (auto* r = record<BindBuffersRecord>(cmd, Op::bind_buffers,
-                                            static_cast<size_t>(count) * sizeof(BufferRange))) {
-        r->kind = kind;
-        r->stage = static_cast<uint8_t>(stage);
-        r->first = static_cast<uint8_t>(first);
-        r->count = static_cast<uint8_t>(count);
-        auto* out = reinterpret_cast<BufferRange*>(r + 1);
-        for (int i = 0; i < count; ++i)
-            out[i] = {word64(ranges[i].address),
-                      static_cast<uint32_t>(std::min<uint64_t>(ranges[i].size, 0xffffffffu))};
-    }
-}
-
 void state32(NVNcommandBuffer* cmd, Op op, const uint32_t* word) {
     if (!word)
         return;
@@ -79,55 +55,6 @@ void state64(NVNcommandBuffer* cmd, Op op, const uint64_t* word) {
         return;
     if (auto* r = record<StateRecord64>(cmd, op))
         r->word = word64(*word);
-}
-
-void scalar(NVNcommandBuffer* cmd, Scalar which, uint32_t word, uint16_t flag = 0) {
-    if (auto* r = record<ScalarRecord>(cmd, Op::set_scalar)) {
-        r->which = which;
-        r->flag = flag;
-        r->word = word;
-    }
-}
-
-void scalar(NVNcommandBuffer* cmd, Scalar which, float value) {
-    uint32_t word;
-    std::memcpy(&word, &value, 4);
-    scalar(cmd, which, word);
-}
-
-void vector(NVNcommandBuffer* cmd, Vector which, uint16_t flag, float a, float b, float c, float d) {
-    if (auto* r = record<VectorRecord>(cmd, Op::set_vector)) {
-        r->which = which;
-        r->flag = flag;
-        const float values[4] = {a, b, c, d};
-        std::memcpy(r->values, values, sizeof values);
-    }
-}
-
-template <class T>
-void counted(NVNcommandBuffer* cmd, Op op, int first, int count, int most, const T* data, size_t each,
-             const char* call) {
-    if (!in_range(first, count, most, call) || (count && !data))
-        return;
-    if (auto* r = record<CountedRecord>(cmd, op, static_cast<size_t>(count) * each)) {
-        r->first = static_cast<uint16_t>(first);
-        r->count = static_cast<uint16_t>(count);
-        if (count)
-            std::memcpy(r + 1, data, static_cast<size_t>(count) * each);
-    }
-}
-
-bool fill(TextureRecord& out, const NVNtexture* texture, const NVNtextureView* view, const char* call) {
-    if (!texture || texture->magic != kTextureMagic) {
-        report(Report::bad_object, "%s: texture %p", call, static_cast<const void*>(texture));
-        return false;
-    }
-    BoundTexture b;
-    b.texture = texture->desc;
-    if (view)
-        b.view = *view;
-    std::memcpy(out.words, static_cast<const void*>(&b), sizeof b);
-    return true;
 }
 
 void clear_color(NVNcommandBuffer* cmd, int index, const void* color, int mask, uint8_t type,

@@ -589,6 +589,67 @@ void nvnCommandBufferSetRenderTargets(NVNcommandBuffer* cmd, int numColors, cons
 void nvnCommandBufferDiscardColor(NVNcommandBuffer* cmd, int index);
 void nvnCommandBufferDiscardDepthStencil(NVNcommandBuffer* cmd);
 void nvnCommandBufferBarrier(NVNcommandBuffer* cmd, int barrier);
+void nvnCommandBufferBindTransformFeedbackBuffer(NVNcommandBuffer* cmd, int index, NVNbufferAddress buffer,
+                                                 size_t size);
+void nvnCommandBufferBindTransformFeedbackBuffers(NVNcommandBuffer* cmd, int first, int count,
+                                                  const NVNbufferRange* buffers);
+void nvnCommandBufferBeginTransformFeedback(NVNcommandBuffer* cmd, NVNbufferAddress buffer);
+void nvnCommandBufferEndTransformFeedback(NVNcommandBuffer* cmd, NVNbufferAddress buffer);
+void nvnCommandBufferPauseTransformFeedback(NVNcommandBuffer* cmd, NVNbufferAddress buffer);
+void nvnCommandBufferResumeTransformFeedback(NVNcommandBuffer* cmd, NVNbufferAddress buffer);
+void nvnCommandBufferDrawTransformFeedback(NVNcommandBuffer* cmd, NVNdrawPrimitive mode,
+                                           NVNbufferAddress buffer);
+void nvnCommandBufferDrawArraysIndirect(NVNcommandBuffer* cmd, NVNdrawPrimitive mode, NVNbufferAddress buffer);
+void nvnCommandBufferDrawElementsIndirect(NVNcommandBuffer* cmd, NVNdrawPrimitive mode, NVNindexType type,
+                                          NVNbufferAddress indexBuffer, NVNbufferAddress record);
+void nvnCommandBufferMultiDrawArraysIndirectCount(NVNcommandBuffer* cmd, NVNdrawPrimitive mode,
+                                                  NVNbufferAddress records, NVNbufferAddress count,
+                                                  int maxDraws, ptrdiff_t stride);
+void nvnCommandBufferMultiDrawElementsIndirectCount(NVNcommandBuffer* cmd, NVNdrawPrimitive mode,
+                                                    NVNindexType type, NVNbufferAddress indexBuffer,
+                                                    NVNbufferAddress records, NVNbufferAddress count,
+                                                    int maxDraws, ptrdiff_t stride);
+void nvnCommandBufferDispatchComputeIndirect(NVNcommandBuffer* cmd, NVNbufferAddress buffer);
+void nvnCommandBufferDrawMeshTasks(NVNcommandBuffer* cmd, uint32_t count, uint32_t first);
+void nvnCommandBufferDrawMeshTasksIndirect(NVNcommandBuffer* cmd, NVNbufferAddress record);
+void nvnCommandBufferDrawMeshTasks3D(NVNcommandBuffer* cmd, uint32_t x, uint32_t y, uint32_t z);
+void nvnCommandBufferSetViewportSwizzles(NVNcommandBuffer* cmd, int first, int count,
+                                         const NVNviewportSwizzle* swizzles);
+void nvnCommandBufferSetInnerTessellationLevels(NVNcommandBuffer* cmd, const float* levels);
+void nvnCommandBufferSetOuterTessellationLevels(NVNcommandBuffer* cmd, const float* levels);
+void nvnCommandBufferSetConservativeRasterEnable(NVNcommandBuffer* cmd, NVNboolean enable);
+void nvnCommandBufferSetConservativeRasterDilate(NVNcommandBuffer* cmd, float dilate);
+void nvnCommandBufferSetSubpixelPrecisionBias(NVNcommandBuffer* cmd, int xBits, int yBits);
+void nvnCommandBufferSetFloatBlendClamp(NVNcommandBuffer* cmd, NVNboolean clampToMax);
+void nvnCommandBufferBindCoverageModulationTable(NVNcommandBuffer* cmd, const float* table);
+void nvnCommandBufferClearTexture(NVNcommandBuffer* cmd, const NVNtexture* dstTexture,
+                                  const NVNtextureView* dstView, const NVNcopyRegion* dstRegion,
+                                  const float* color, int mask);
+void nvnCommandBufferClearTexturei(NVNcommandBuffer* cmd, const NVNtexture* dstTexture,
+                                   const NVNtextureView* dstView, const NVNcopyRegion* dstRegion,
+                                   const int* color, int mask);
+void nvnCommandBufferClearTextureui(NVNcommandBuffer* cmd, const NVNtexture* dstTexture,
+                                    const NVNtextureView* dstView, const NVNcopyRegion* dstRegion,
+                                    const uint32_t* color, int mask);
+void nvnCommandBufferReportCounter(NVNcommandBuffer* cmd, NVNcounterType counter, NVNbufferAddress buffer);
+void nvnCommandBufferResetCounter(NVNcommandBuffer* cmd, NVNcounterType counter);
+void nvnCommandBufferReportValue(NVNcommandBuffer* cmd, uint32_t value, NVNbufferAddress buffer);
+void nvnCommandBufferSetRenderEnable(NVNcommandBuffer* cmd, NVNboolean enable);
+void nvnCommandBufferSetRenderEnableConditional(NVNcommandBuffer* cmd, NVNconditionalRenderMode mode,
+                                                NVNbufferAddress addr);
+void nvnCommandBufferDownsample(NVNcommandBuffer* cmd, const NVNtexture* src, const NVNtexture* dst);
+void nvnCommandBufferTiledDownsample(NVNcommandBuffer* cmd, const NVNtexture* src, const NVNtexture* dst);
+void nvnCommandBufferDownsampleTextureView(NVNcommandBuffer* cmd, const NVNtexture* src,
+                                           const NVNtextureView* srcView, const NVNtexture* dst,
+                                           const NVNtextureView* dstView);
+void nvnCommandBufferTiledDownsampleTextureView(NVNcommandBuffer* cmd, const NVNtexture* src,
+                                                const NVNtextureView* srcView, const NVNtexture* dst,
+                                                const NVNtextureView* dstView);
+void nvnCommandBufferResolveDepthBuffer(NVNcommandBuffer* cmd);
+void nvnCommandBufferPushGraphicsConstants(NVNcommandBuffer* cmd, uint32_t offset, uint32_t size,
+                                           const void* data);
+void nvnCommandBufferPushComputeConstants(NVNcommandBuffer* cmd, uint32_t offset, uint32_t size,
+                                          const void* data);
 void nvnCommandBufferWaitSync(NVNcommandBuffer* cmd, const NVNsync* sync);
 void nvnCommandBufferFenceSync(NVNcommandBuffer* cmd, NVNsync* sync, NVNsyncCondition condition, int flags);
 void nvnCommandBufferSetTexturePool(NVNcommandBuffer* cmd, const NVNtexturePool* pool);

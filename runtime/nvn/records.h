@@ -43,6 +43,22 @@ enum class Op : uint16_t {
     barrier,
     fence_sync,
     wait_sync,
+    // Parameters or results in GPU memory (gpu_commands.cpp).
+    draw_indirect,
+    dispatch_indirect,
+    draw_mesh,
+    draw_mesh_indirect,
+    feedback,
+    draw_feedback,
+    report_counter,
+    reset_counter,
+    report_value,
+    render_enable,
+    clear_texture,
+    downsample,
+    push_constants,
+    set_viewport_swizzles,
+    set_coverage_table,
     count
 };
 
@@ -62,7 +78,7 @@ constexpr Word64 word64(uint64_t v) {
 }
 
 enum class HandleKind : uint8_t { texture, image, separate_texture, separate_sampler };
-enum class BufferKind : uint8_t { uniform, storage, vertex };
+enum class BufferKind : uint8_t { uniform, storage, vertex, feedback };
 enum class PoolKind : uint8_t { texture, sampler };
 enum class Scalar : uint16_t {
     patch_size,
@@ -73,8 +89,14 @@ enum class Scalar : uint16_t {
     rasterizer_discard,
     depth_clamp,
     primitive_restart, // second word: the index
+    conservative_raster,
+    conservative_dilate,
+    subpixel_bias, // x bits in the low half, y bits in the high
+    float_blend_clamp,
 };
-enum class Vector : uint16_t { blend_color, polygon_offset, depth_bounds };
+enum class Vector : uint16_t { blend_color, polygon_offset, depth_bounds, tess_inner, tess_outer };
+enum class Feedback : uint16_t { begin, end, pause, resume };
+enum class RenderEnable : uint16_t { off, on, if_equal, if_not_equal };
 enum class StencilValue : uint8_t { reference, value_mask, write_mask };
 
 // One bind; the handle lies 0x10 bytes behind the record's start, where guests patch it.
@@ -259,6 +281,66 @@ struct SyncRecord {
     Word64 sync;
 };
 static_assert(sizeof(SyncRecord) == 12);
+
+// One or more draws whose parameters lie in GPU memory. The address of the indices follows where indexed.
+struct DrawIndirectRecord {
+    RecordHeader header;
+    uint8_t mode;
+    uint8_t index_type; // kNoIndices: not indexed
+    uint16_t zero;
+    Word64 records;
+    Word64 count; // address of the number of draws; 0: one draw
+    uint32_t max_draws, stride;
+};
+static_assert(sizeof(DrawIndirectRecord) == 32);
+constexpr uint8_t kNoIndices = 0xff;
+
+// An address, with a word whose meaning is the op's: counter type, value, primitive.
+struct AddressRecord {
+    RecordHeader header;
+    uint32_t word;
+    Word64 address;
+};
+static_assert(sizeof(AddressRecord) == 16);
+
+struct DrawMeshRecord {
+    RecordHeader header;
+    uint32_t groups[3];
+    uint32_t first;
+};
+static_assert(sizeof(DrawMeshRecord) == 20);
+
+struct ClearTextureRecord {
+    RecordHeader header;
+    uint8_t mask;
+    uint8_t type; // 0 float, 1 signed, 2 unsigned
+    uint16_t zero;
+    TextureRecord texture;
+    NVNcopyRegion region;
+    uint32_t words[4];
+};
+static_assert(sizeof(ClearTextureRecord) == 104);
+
+struct DownsampleRecord {
+    RecordHeader header;
+    TextureRecord source, destination;
+};
+static_assert(sizeof(DownsampleRecord) == 116);
+
+struct PushConstantsRecord { // + size bytes of data
+    RecordHeader header;
+    uint8_t compute, zero;
+    uint16_t offset;
+    uint32_t size;
+};
+static_assert(sizeof(PushConstantsRecord) == 12);
+constexpr uint32_t kPushBytes = 256; // of a stage group; more is refused
+
+struct CoverageTableRecord {
+    RecordHeader header;
+    float table[16];
+};
+static_assert(sizeof(CoverageTableRecord) == 68);
 
 // Control memory: 8-byte entries. A run names records in command memory, a link the next block of entries.
 //   bits 0..45 address / 4; bits 46..61 run length in words, 0 = link or empty end; bit 63 last entry

@@ -43,6 +43,13 @@ struct BoundWork {
     const std::vector<Resource>* resources = nullptr;
 };
 
+// Where a draw's parameters lie in guest memory; records as NVN has them, which are Vulkan's.
+struct Indirect {
+    uint64_t records = 0; // 0: the call's own parameters
+    uint64_t count = 0;   // address of a word that bounds the number of draws; 0: max_draws
+    uint32_t max_draws = 1, stride = 0;
+};
+
 struct DrawCall {
     BoundWork work;
     PipelineKey key;
@@ -54,11 +61,16 @@ struct DrawCall {
     uint64_t indices = 0;
     uint32_t count = 0, first = 0, instance_count = 1, base_instance = 0;
     int32_t base_vertex = 0;
+    Indirect indirect;
+    uint64_t feedback_counter = 0; // vertex count = the bytes at this address / the feedback stride
+    bool mesh = false;             // count, first: x and base of the task groups
+    uint32_t mesh_y = 1, mesh_z = 1;
 };
 
 struct DispatchCall {
     BoundWork work;
     uint32_t groups[3] = {1, 1, 1};
+    uint64_t indirect = 0; // address of the three counts; 0: groups
 };
 
 struct BufferTextureCopy {
@@ -67,6 +79,13 @@ struct BufferTextureCopy {
     nvn::BoundTexture texture;
     NVNcopyRegion region{};
     int64_t row_stride = 0, image_stride = 0; // 0: tight
+};
+
+struct TextureClear {
+    nvn::BoundTexture texture;
+    NVNcopyRegion region{};
+    uint32_t mask = 15, type = 0; // as clear_color
+    uint32_t words[4] = {};
 };
 
 struct TextureCopy {
@@ -98,6 +117,24 @@ class Backend {
     virtual void copy_buffer_texture(const BufferTextureCopy& copy) = 0;
     virtual void copy_texture(const TextureCopy& copy) = 0;
     virtual void barrier(uint32_t bits) = 0;
+    virtual void clear_texture(const TextureClear& clear) = 0;
+    // Averages the samples of a multisampled texture (colour), or takes one (depth, stencil, integers).
+    virtual void downsample(const nvn::BoundTexture& source, const nvn::BoundTexture& destination) = 0;
+
+    // Transform feedback into up to four ranges; `counter` is where the guest keeps the bytes written.
+    virtual void feedback(nvn::Feedback action, const std::array<Range, kFeedbackBuffers>& buffers,
+                          uint64_t counter) = 0;
+    // Counters count from their last reset; a report writes {value, timestamp} in order with the commands.
+    virtual void reset_counter(NVNcounterType counter) = 0;
+    virtual void report_counter(NVNcounterType counter, uint64_t address) = 0;
+    virtual void report_value(uint32_t value, uint64_t address) = 0;
+    // Draws, clears of targets and dispatches that follow happen or not; `address` names two 16-byte reports
+    // whose first 64-bit words are compared when the GPU gets there.
+    virtual void render_enable(nvn::RenderEnable mode, uint64_t address) = 0;
+
+    // Guest bytes as the commands given so far leave them. Waits for the GPU only if it writes them. False:
+    // the bytes are in no pool.
+    virtual bool read_memory(uint64_t address, void* out, uint32_t bytes) = 0;
 
     // Starts what was given so far; the fence behind it.
     virtual uint64_t flush() = 0;

@@ -3,6 +3,7 @@
 #include "runtime/nvn/recorder.h"
 #include "runtime/nvn/safe_memory.h"
 #include "runtime/nvn/states.h"
+#include "runtime/replay/record_reader.h"
 #include <algorithm>
 #include <limits>
 
@@ -31,6 +32,8 @@ RasterState::RasterState() {
     depth_stencil = d.word;
     scissors.fill({0, 0, 0x7fffffff, 0x7fffffff});
     depth_ranges.fill({0.0f, 1.0f});
+    swizzles.fill({NVN_VIEWPORT_SWIZZLE_POSITIVE_X, NVN_VIEWPORT_SWIZZLE_POSITIVE_Y,
+                   NVN_VIEWPORT_SWIZZLE_POSITIVE_Z, NVN_VIEWPORT_SWIZZLE_POSITIVE_W});
 }
 
 Interpreter::Interpreter(Backend& backend) : backend_(backend) {
@@ -101,33 +104,6 @@ bool Interpreter::run(QueueState& state, const uint8_t* records, size_t bytes) {
 
 namespace {
 
-// A fixed record copied out of memory that the guest may change meanwhile.
-template <class R>
-bool get(R& out, const uint8_t* record, size_t bytes) {
-    if (bytes < sizeof(R))
-        return false;
-    std::memcpy(static_cast<void*>(&out), record, sizeof(R));
-    return true;
-}
-
-// `count` elements of `each` bytes behind a fixed record of `fixed` bytes.
-bool has(size_t bytes, size_t fixed, size_t count, size_t each) {
-    return bytes - fixed >= count * each;
-}
-
-template <class T, size_t N>
-bool get_array(std::array<T, N>& out, const uint8_t* record, size_t bytes, uint32_t& first, uint32_t& count) {
-    nvn::CountedRecord r;
-    if (!get(r, record, bytes) || r.first > N || r.count > N - r.first ||
-        !has(bytes, sizeof r, r.count, sizeof(T)))
-        return false;
-    first = r.first;
-    count = r.count;
-    if (count)
-        std::memcpy(static_cast<void*>(out.data() + first), record + sizeof r, count * sizeof(T));
-    return true;
-}
-
 void put_handle(StageSlots& s, nvn::HandleKind kind, uint32_t index, uint32_t handle) {
     switch (kind) {
     case nvn::HandleKind::texture:
@@ -178,6 +154,11 @@ bool bind_buffers(QueueState& state, const uint8_t* record, size_t bytes) {
                 return false;
             state.vertex_buffers[slot] = range;
             break;
+        case nvn::BufferKind::feedback:
+            if (slot >= kFeedbackBuffers)
+                return false;
+            state.feedback_buffers[slot] = range;
+            break;
         default: return false;
         }
     }
@@ -223,6 +204,10 @@ void set_scalar(RasterState& s, const nvn::ScalarRecord& r) {
         s.primitive_restart = r.flag != 0;
         s.restart_index = r.word;
         break;
+    case nvn::Scalar::conservative_raster: s.conservative = r.word != 0; break;
+    case nvn::Scalar::conservative_dilate: s.conservative_dilate = value; break;
+    case nvn::Scalar::subpixel_bias: s.subpixel_bias = r.word; break;
+    case nvn::Scalar::float_blend_clamp: s.float_blend_clamp = r.word != 0; break;
     }
 }
 
@@ -237,15 +222,6 @@ void set_stencil(RasterState& s, const nvn::StencilRecord& r) {
         case nvn::StencilValue::write_mask: f.write_mask = r.value; break;
         }
     }
-}
-
-bool in_pool(uint64_t address, uint64_t bytes, const char* what) {
-    if (bytes && Host::get().pool_at(address, bytes))
-        return true;
-    if (bytes)
-        report(Report::bad_address, "%s of %llu bytes at 0x%llx", what,
-               static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(address));
-    return false;
 }
 
 // The sync that a record names, if its memory still looks like one.
@@ -376,7 +352,10 @@ bool Interpreter::execute(QueueState& state, Op op, const uint8_t* record, size_
             raster.depth_bounds = r.flag != 0;
             raster.depth_bounds_min = r.values[0];
             raster.depth_bounds_max = r.values[1];
-        }
+        } else if (r.which == nvn::Vector::tess_inner)
+            std::copy(r.values, r.values + 2, raster.tess_inner.begin());
+        else if (r.which == nvn::Vector::tess_outer)
+            std::copy(r.values, r.values + 4, raster.tess_outer.begin());
         return true;
     }
     case Op::set_render_targets: return set_render_targets(state, record, bytes);
@@ -429,7 +408,9 @@ bool Interpreter::execute(QueueState& state, Op op, const uint8_t* record, size_
         nvn::DispatchRecord r;
         if (!get(r, record, bytes))
             return false;
-        dispatch(state, r.groups);
+        DispatchCall call;
+        std::copy(r.groups, r.groups + 3, call.groups);
+        dispatch(state, call);
         return true;
     }
     case Op::copy_buffer: {
@@ -506,15 +487,17 @@ bool Interpreter::execute(QueueState& state, Op op, const uint8_t* record, size_
                 sync->fence.store(backend_.flush(), std::memory_order_release);
         return true;
     }
-    default: return false;
+    default: return execute_gpu(state, op, record, bytes);
     }
 }
 
 void Interpreter::draw(QueueState& state, DrawCall& call, NVNdrawPrimitive primitive) {
-    if (call.count == 0 || call.instance_count == 0)
+    if (!call.indirect.records && !call.feedback_counter && (call.count == 0 || call.instance_count == 0))
         return;
-    constexpr Stage kGraphics[] = {Stage::vertex, Stage::tess_control, Stage::tess_evaluation,
-                                   Stage::geometry, Stage::fragment};
+    static constexpr Stage kVertexRoad[] = {Stage::vertex, Stage::tess_control, Stage::tess_evaluation,
+                                            Stage::geometry, Stage::fragment};
+    static constexpr Stage kMeshRoad[] = {Stage::task, Stage::mesh, Stage::fragment};
+    const std::span<const Stage> stages = call.mesh ? std::span<const Stage>(kMeshRoad) : kVertexRoad;
     std::array<uint32_t, 8> ids{};
     CallParameters parameters;
     parameters.base_instance = call.base_instance;
@@ -524,7 +507,7 @@ void Interpreter::draw(QueueState& state, DrawCall& call, NVNdrawPrimitive primi
     resources_.clear();
     scratch_.reset();
     uint32_t vertex_inputs = 0;
-    for (const Stage stage : kGraphics) {
+    for (const Stage stage : stages) {
         const unsigned s = static_cast<unsigned>(stage);
         const nvn::Program* program = state.programs[s].get();
         if (program && program->stages[s].present && !program->stages[s].control.empty()) {
@@ -533,8 +516,9 @@ void Interpreter::draw(QueueState& state, DrawCall& call, NVNdrawPrimitive primi
             program = state.programs[s].get();
         }
         if (!program || !program->stages[s].present) {
-            if (stage == Stage::vertex || (stage == Stage::fragment && !state.raster.rasterizer_discard &&
-                                           state.targets.present & ((1u << kMaxColors) - 1))) {
+            if (stage == Stage::vertex || stage == Stage::mesh ||
+                (stage == Stage::fragment && !state.raster.rasterizer_discard &&
+                 state.targets.present & ((1u << kMaxColors) - 1))) {
                 report(Report::bad_program, "draw without a %s program", stage_name(stage).data());
                 ++counts_.skipped;
                 return;
@@ -566,8 +550,8 @@ void Interpreter::draw(QueueState& state, DrawCall& call, NVNdrawPrimitive primi
     backend_.draw(call);
 }
 
-void Interpreter::dispatch(QueueState& state, const uint32_t groups[3]) {
-    if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0)
+void Interpreter::dispatch(QueueState& state, DispatchCall& call) {
+    if (!call.indirect && (call.groups[0] == 0 || call.groups[1] == 0 || call.groups[2] == 0))
         return;
     constexpr unsigned s = static_cast<unsigned>(Stage::compute);
     const nvn::Program* program = state.programs[s].get();
@@ -582,17 +566,15 @@ void Interpreter::dispatch(QueueState& state, const uint32_t groups[3]) {
         return;
     }
     CallParameters parameters;
-    std::copy(groups, groups + 3, parameters.groups);
+    std::copy(call.groups, call.groups + 3, parameters.groups);
     resources_.clear();
     scratch_.reset();
     if (!resolve_stage(program->stages[s], state, parameters, scratch_, resources_)) {
         ++counts_.skipped;
         return;
     }
-    DispatchCall call;
     call.work.shaders[s].shader = program->stages[s].shader.get();
     call.work.resources = &resources_;
-    std::copy(groups, groups + 3, call.groups);
     ++counts_.dispatches;
     backend_.dispatch(call);
 }

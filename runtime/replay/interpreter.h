@@ -33,8 +33,10 @@ class Interpreter final : public nvn::Executor {
 
   private:
     bool execute(QueueState& state, nvn::Op op, const uint8_t* record, size_t bytes);
+    // Records whose parameters or results lie in GPU memory (gpu_commands.cpp).
+    bool execute_gpu(QueueState& state, nvn::Op op, const uint8_t* record, size_t bytes);
     void draw(QueueState& state, DrawCall& call, NVNdrawPrimitive primitive);
-    void dispatch(QueueState& state, const uint32_t groups[3]);
+    void dispatch(QueueState& state, DispatchCall& call);
 
     Backend& backend_;
     std::unordered_map<uint32_t, std::unique_ptr<QueueState>> queues_;

@@ -9,6 +9,7 @@ namespace dmsh::replay {
 constexpr uint32_t kMaxColors = 8, kMaxViewports = 16, kMaxAttribs = 32, kMaxStreams = 16;
 constexpr uint32_t kUniformSlots = 14, kStorageSlots = 16, kTextureSlots = 40, kImageSlots = 8;
 constexpr uint32_t kSeparateTextureSlots = 128, kSeparateSamplerSlots = 128;
+constexpr uint32_t kFeedbackBuffers = 4;
 
 struct Range {
     uint64_t address = 0;
@@ -52,6 +53,13 @@ struct RasterState {
     float point_size = 1, line_width = 1, alpha_ref = 0;
     bool rasterizer_discard = false, depth_clamp = false, primitive_restart = false;
     uint32_t restart_index = 0xffffffffu;
+    bool conservative = false, float_blend_clamp = false;
+    float conservative_dilate = 0;
+    uint32_t subpixel_bias = 0; // x bits low, y bits high half
+    std::array<float, 2> tess_inner{1, 1};
+    std::array<float, 4> tess_outer{1, 1, 1, 1};
+    std::array<std::array<int32_t, 4>, kMaxViewports> swizzles; // NVNviewportSwizzle of x, y, z, w
+    std::array<float, 16> coverage_table{};
 
     RasterState();
 };
@@ -73,6 +81,8 @@ struct QueueState {
     std::array<Range, kMaxStreams> vertex_buffers;
     std::array<std::shared_ptr<const nvn::Program>, kStageCount> programs; // by the stage they are bound to
     uint32_t texture_pool = 0, sampler_pool = 0;
+    std::array<Range, kFeedbackBuffers> feedback_buffers;
+    std::array<std::array<uint8_t, nvn::kPushBytes>, 2> push{}; // graphics, compute: c[24]
 };
 
 } // namespace dmsh::replay

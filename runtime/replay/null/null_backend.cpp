@@ -30,4 +30,16 @@ void NullBackend::update_buffer(uint64_t address, const uint8_t* data, uint32_t 
     std::memcpy(reinterpret_cast<void*>(address), data, size);
 }
 
+void NullBackend::report(uint64_t value, uint64_t address) {
+    const uint64_t data[2] = {value, 0};
+    std::memcpy(reinterpret_cast<void*>(address), data, sizeof data);
+}
+
+bool NullBackend::read_memory(uint64_t address, void* out, uint32_t bytes) {
+    if (!nvn::Host::get().pool_at(address, bytes))
+        return false;
+    std::memcpy(out, reinterpret_cast<const void*>(address), bytes);
+    return true;
+}
+
 } // namespace dmsh::replay

@@ -25,6 +25,14 @@ class NullBackend final : public Backend {
     void copy_buffer_texture(const BufferTextureCopy&) override { ++copies; }
     void copy_texture(const TextureCopy&) override { ++copies; }
     void barrier(uint32_t) override { ++barriers; }
+    void clear_texture(const TextureClear&) override { ++clears; }
+    void downsample(const nvn::BoundTexture&, const nvn::BoundTexture&) override { ++copies; }
+    void feedback(nvn::Feedback, const std::array<Range, kFeedbackBuffers>&, uint64_t) override {}
+    void reset_counter(NVNcounterType) override {}
+    void report_counter(NVNcounterType, uint64_t address) override { report(0, address); }
+    void report_value(uint32_t value, uint64_t address) override { report(value, address); }
+    void render_enable(nvn::RenderEnable, uint64_t) override {}
+    bool read_memory(uint64_t address, void* out, uint32_t bytes) override;
     uint64_t flush() override { return ++fence; }
     bool wait(uint64_t, uint64_t) override { return true; }
     void store_texture(const nvn::TextureDesc&) override {}
@@ -34,6 +42,9 @@ class NullBackend final : public Backend {
     std::function<void(const DispatchCall&)> on_dispatch;
     int pools = 0;
     uint64_t draws = 0, dispatches = 0, clears = 0, copies = 0, barriers = 0, fence = 0;
+
+  private:
+    void report(uint64_t value, uint64_t address); // with a timestamp of 0
 };
 
 } // namespace dmsh::replay

@@ -82,6 +82,21 @@ class VulkanBackend final : public VulkanBackendBase {
     void copy_buffer_texture(const BufferTextureCopy& copy) override;
     void copy_texture(const TextureCopy& copy) override;
     void barrier(uint32_t bits) override;
+    void clear_texture(const TextureClear&) override { refuse("texture clears"); }
+    void downsample(const nvn::BoundTexture&, const nvn::BoundTexture&) override { refuse("downsampling"); }
+    void feedback(nvn::Feedback, const std::array<Range, kFeedbackBuffers>&, uint64_t) override {
+        refuse("transform feedback");
+    }
+    void reset_counter(NVNcounterType) override { refuse("counters"); }
+    void report_counter(NVNcounterType, uint64_t) override { refuse("counters"); }
+    void report_value(uint32_t, uint64_t) override { refuse("report values"); }
+    void render_enable(nvn::RenderEnable, uint64_t) override { refuse("render enable"); }
+    bool read_memory(uint64_t address, void* out, uint32_t bytes) override {
+        if (!Host::get().pool_at(address, bytes))
+            return false;
+        std::memcpy(out, reinterpret_cast<const void*>(address), bytes);
+        return true;
+    }
 
     uint64_t flush() override {
         end_pass();
@@ -105,6 +120,8 @@ class VulkanBackend final : public VulkanBackendBase {
     }
 
   private:
+    static void refuse(const char* what) { report(Report::unsupported, "%s", what); }
+
     enum class Use : uint8_t { none, graphics, compute, transfer };
 
     // The guest's engines take turns: a change from one to the other waits for the first.
@@ -525,6 +542,10 @@ bool VulkanBackend::bind_indices(const DrawCall& call, uint32_t& count) {
 }
 
 void VulkanBackend::draw(const DrawCall& call) {
+    if (call.indirect.records || call.feedback_counter || call.mesh) {
+        refuse("draws with parameters in memory, mesh tasks");
+        return;
+    }
     use(Use::graphics);
     prepare(call.work);
     const Pipeline* pipeline = pipelines_.graphics(call.key, call.work);
@@ -566,6 +587,10 @@ void VulkanBackend::draw(const DrawCall& call) {
 }
 
 void VulkanBackend::dispatch(const DispatchCall& call) {
+    if (call.indirect) {
+        refuse("indirect dispatch");
+        return;
+    }
     use(Use::compute);
     prepare(call.work);
     const auto& limits = device_->properties().limits;
