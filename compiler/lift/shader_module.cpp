@@ -1,4 +1,4 @@
-// verify_shader(): the dictionary's own rules, beyond what LLVM's verifier knows.
+// verify_dictionary() and verify_shader(): the dictionary's own rules, beyond what LLVM's verifier knows.
 #include "compiler/lift/shader_module.h"
 #include "compiler/lift/intrinsics.h"
 #include <fmt/format.h>
@@ -73,6 +73,10 @@ Result<void> verify_shader(const ShaderModule& shader, bool bound) {
     llvm::raw_string_ostream out(text);
     if (llvm::verifyModule(*shader.module, &out))
         return Error{"the IR is broken: " + out.str()};
+    return verify_dictionary(shader, bound);
+}
+
+Result<void> verify_dictionary(const ShaderModule& shader, bool bound) {
     for (const llvm::BasicBlock& block : *shader.main)
         for (const llvm::Instruction& inst : block) {
             const auto* c = llvm::dyn_cast<llvm::CallInst>(&inst);

@@ -61,6 +61,9 @@ struct ShaderModule {
 
 // Checks what LLVM's verifier cannot: every dmsh.* call is in the dictionary with constant operands where it says so;
 // after `bound` = true no raw intrinsic is left. Returns the first violation.
+Result<void> verify_dictionary(const ShaderModule& shader, bool bound);
+
+// The same after LLVM's own verifier, which takes longer than most passes.
 Result<void> verify_shader(const ShaderModule& shader, bool bound);
 
 } // namespace dmsh

@@ -11,7 +11,8 @@ enum class Target : uint8_t { vulkan, macos, ios };
 // Called after each pass with its name, for --print-after.
 using PassObserver = std::function<void(std::string_view pass, const ShaderModule&)>;
 
-// Binds resources, cleans up, fills shader.interface. On success verify_shader(shader, true) holds.
+// Binds resources, cleans up, fills shader.interface. On success verify_dictionary(shader, true) holds;
+// builds with assertions run LLVM's verifier after every pass.
 Result<void> run_passes(ShaderModule& shader, const PassObserver& observer = {});
 
 // Rewrites what the target lacks. Works on a clone made by clone_shader when several targets are wanted.
