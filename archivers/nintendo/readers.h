@@ -4,8 +4,15 @@
 
 namespace dmsh {
 
+extern const Reader kBahsReader;
+extern const Reader kBeaReader;
+extern const Reader kBfresReader;
+extern const Reader kBfshaReader;
+extern const Reader kCraReader;
 extern const Reader kRomfsReader;
 extern const Reader kSarcReader;
+extern const Reader kU8Reader;
+extern const Reader kVfxbReader;
 extern const Reader kYaz0Reader;
 
 } // namespace dmsh

@@ -6,6 +6,7 @@ namespace dmsh {
 namespace {
 
 constexpr uint64_t kHeader = 0x14, kSfatHeader = 0x0c, kEntry = 0x10;
+constexpr uint64_t kMaxMembers = 0x3fff;
 
 bool probe_sarc(Bytes b) {
     return b.starts_with("SARC");
@@ -25,6 +26,8 @@ Result<void> read_sarc(const Blob& in, Output& out) {
         return Error{"SARC: its length leaves the file"};
     const uint64_t data = u32(0x0c), sfat = u16(4), count = u16(sfat + 6);
     const uint64_t entries = sfat + u16(sfat + 4);
+    if (count > kMaxMembers)
+        return Error{"SARC: " + std::to_string(count) + " members, more than the format has"};
     if (!b.starts_with("SFAT", sfat) || !b.has(entries, count * kEntry))
         return Error{"SARC: file table leaves the archive"};
     const uint64_t sfnt = entries + count * kEntry;

@@ -20,15 +20,19 @@ constexpr Slot kSlots[] = {
 
 class BnshReader {
   public:
-    BnshReader(const Blob& file, uint64_t where, Output& out) : file_(file), where_(where), out_(out) {}
+    BnshReader(const Blob& file, uint64_t where, Output& out, std::string_view owner)
+        : file_(file), where_(where), out_(out), owner_(owner), named_(file.size()) {}
 
     Result<void> variations() {
         const Bytes b = file_.bytes;
         const uint64_t count = b.u32(0x7c), table = b.u64(0x80);
         if (count && (!b.has(table, 0) || count > (b.size() - table) / kVariation))
             return bad("the variation table leaves the file");
+        uint64_t without_code = 0;
         for (uint64_t i = 0; i < count; ++i) {
-            const uint64_t binary = b.u64(table + i * kVariation + 0x10);
+            const uint64_t record = table + i * kVariation, binary = b.u64(record + 0x10);
+            // Source and intermediate programs: text for the console's own compiler.
+            without_code += !binary && (b.u64(record) || b.u64(record + 0x08));
             if (!binary || !programs_.insert(binary).second)
                 continue;
             if (programs_.size() > b.size() / kProgram)
@@ -41,6 +45,9 @@ class BnshReader {
         for (FoundShader& s : stages_) // only now: a file that is refused gives nothing
             if (const auto ok = out_.shader(std::move(s)); !ok)
                 return ok;
+        if (without_code)
+            out_.note("BNSH: " + std::to_string(without_code) +
+                      " variations hold source or intermediate programs, no machine code");
         return {};
     }
 
@@ -49,6 +56,7 @@ class BnshReader {
 
     Result<void> program(uint64_t variation, uint64_t at) {
         uint32_t group = 0;
+        unsigned stages = 0; // bit per stage
         for (const Slot& slot : kSlots) {
             const uint64_t record = file_.bytes.u64(at + slot.offset);
             if (!record)
@@ -58,6 +66,13 @@ class BnshReader {
                 return found.error();
             if (!*found)
                 continue;
+            const unsigned bit = 1u << static_cast<unsigned>((*found)->stage);
+            if (stages & bit) {
+                out_.fail("", bad("variation " + std::to_string(variation) + ": a second stage " +
+                                  std::string(stage_name((*found)->stage))));
+                continue;
+            }
+            stages |= bit;
             if (!group)
                 group = out_.new_program();
             (*found)->program = group;
@@ -89,27 +104,25 @@ class BnshReader {
         }
         if (!control || !code)
             return bad(leaves);
-        if (ranges_.insert({control->bytes.data(), code->bytes.data()}).second) {
-            given_ += control_length + code_length;
-            if (given_ > kBudgetFactor * b.size())
-                return bad("its stages add up to more than 16 times the file");
-        }
+        if (!named_.add(*control, *code))
+            return bad("its stages add up to more than 16 times the file");
         auto shader = check_stage(*control, *code, slot.stage);
         if (!shader) {
             out_.fail("", bad(name + "stage " + stage_text + ": " + shader.error().message));
             return std::optional<FoundShader>();
         }
         shader->offset = where_ + static_cast<uint64_t>(control->bytes.data() - b.data());
-        shader->label = "variation " + std::to_string(variation);
+        shader->label =
+            (owner_.empty() ? "" : std::string(owner_) + " ") + "variation " + std::to_string(variation);
         return std::optional(*std::move(shader));
     }
 
     const Blob& file_;
     uint64_t where_;
     Output& out_;
+    std::string_view owner_;
+    NamedBytes named_;
     std::set<uint64_t> programs_;
-    std::set<std::pair<const uint8_t*, const uint8_t*>> ranges_;
-    uint64_t given_ = 0;
     std::vector<FoundShader> stages_;
 };
 
@@ -119,7 +132,7 @@ bool looks_like_bnsh(Bytes b) {
     return b.u32(0) == kBnshMagic && b.u32(4) == 0 && b.starts_with("grsc", 0x60);
 }
 
-Result<uint64_t> read_bnsh(const Blob& in, uint64_t where, Output& out) {
+Result<uint64_t> read_bnsh(const Blob& in, uint64_t where, Output& out, std::string_view owner) {
     if (!looks_like_bnsh(in.bytes))
         return Error{"BNSH: no grsc block", {}, where};
     const uint64_t size = in.bytes.u32(0x1c);
@@ -128,7 +141,7 @@ Result<uint64_t> read_bnsh(const Blob& in, uint64_t where, Output& out) {
         return Error{"BNSH: its length leaves the file", {}, where};
     if (in.bytes.u16(0x0c) != 0xfeff)
         return Error{"BNSH: big-endian files are not read", {}, where};
-    if (const auto ok = BnshReader(*file, where, out).variations(); !ok)
+    if (const auto ok = BnshReader(*file, where, out, owner).variations(); !ok)
         return ok.error();
     return size;
 }

@@ -36,4 +36,14 @@ Result<FoundShader> check_stage(const Blob& control, const Blob& code, std::opti
     return s;
 }
 
+bool NamedBytes::add(const Blob& control, const Blob& code) {
+    if (!seen_.insert({control.bytes.data(), code.bytes.data()}).second)
+        return true;
+    const uint64_t bytes = control.size() + code.size();
+    if (bytes > left_)
+        return false;
+    left_ -= bytes;
+    return true;
+}
+
 } // namespace dmsh

@@ -2,6 +2,7 @@
 #pragma once
 #include "archivers/core/reader.h"
 #include "archivers/nvn/code_area.h"
+#include <set>
 
 namespace dmsh {
 
@@ -11,5 +12,19 @@ namespace dmsh {
 // own word for the stage: if it has one it must agree (S-012). The result's offset, label and program are
 // left for the caller.
 Result<FoundShader> check_stage(const Blob& control, const Blob& code, std::optional<Stage> tag);
+
+// Many records may name one shader, and then it is read once; but records that each name another part of the
+// same bytes would make work without end. Sums what a file's distinct records name.
+class NamedBytes {
+  public:
+    explicit NamedBytes(uint64_t file_bytes) : left_(kBudgetFactor * file_bytes) {}
+
+    // False: all that was named adds up to more than 16 times the file.
+    bool add(const Blob& control, const Blob& code);
+
+  private:
+    uint64_t left_;
+    std::set<std::pair<const uint8_t*, const uint8_t*>> seen_;
+};
 
 } // namespace dmsh

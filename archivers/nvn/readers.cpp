@@ -10,9 +10,6 @@ namespace {
 bool any(Bytes) {
     return true;
 }
-bool probe_bfsha(Bytes b) {
-    return b.starts_with("FSHA    ");
-}
 Result<void> read_data(const Blob& in, Output& out) {
     return search(in, Place::data, out);
 }
@@ -20,7 +17,6 @@ Result<void> read_data(const Blob& in, Output& out) {
 } // namespace
 
 constexpr Reader kBnshReader = {"bnsh", looks_like_bnsh, read_data};
-constexpr Reader kBfshaReader = {"bfsha", probe_bfsha, read_data};
 constexpr Reader kGlslcReader = {"glslc", looks_like_glslc, read_data};
 constexpr Reader kSearchReader = {"data", any, read_data};
 

@@ -5,7 +5,6 @@
 namespace dmsh {
 
 extern const Reader kBnshReader;  // a BNSH, and what follows it
-extern const Reader kBfshaReader; // the BNSH in a BFSHA
 extern const Reader kGlslcReader; // a GLSLC output, and what follows it
 extern const Reader kNsoReader;
 extern const Reader kNroReader;

@@ -19,12 +19,20 @@ struct Candidate {
 
 class Search {
   public:
-    Search(const Blob& in, Place place, Output& out) : in_(in), data_(in.bytes), place_(place), out_(out) {}
+    Search(const Blob& in, Place place, Output& out, std::span<const ReadRange> read)
+        : in_(in), data_(in.bytes), place_(place), out_(out), read_(read.begin(), read.end()) {
+        std::sort(read_.begin(), read_.end(),
+                  [](const ReadRange& a, const ReadRange& b) { return a.begin < b.begin; });
+    }
 
     Result<void> run() {
         uint64_t at = 0;
         while (const auto hit = find_magic(data_, at, kMagics)) {
             at = hit->offset;
+            if (const uint64_t end = read_until(at); end > at) {
+                at = consumed_ = end;
+                continue;
+            }
             const auto next = hit->which == 2 ? control(at) : container(at, hit->which == 0);
             if (!next)
                 return next.error();
@@ -34,6 +42,13 @@ class Search {
     }
 
   private:
+    // The end of the range already read that holds `at`; 0 if none does. Asked with rising offsets.
+    uint64_t read_until(uint64_t at) {
+        for (; next_read_ < read_.size() && read_[next_read_].begin <= at; ++next_read_)
+            read_end_ = std::max(read_end_, read_[next_read_].end);
+        return read_end_ > at ? read_end_ : 0;
+    }
+
     // A GLSLC output or BNSH, if one begins here. Answers where to go on.
     Result<uint64_t> container(uint64_t at, bool glslc) {
         const Blob rest = in_.clamp(at);
@@ -178,6 +193,9 @@ class Search {
     Bytes data_;
     Place place_;
     Output& out_;
+    std::vector<ReadRange> read_; // by begin
+    size_t next_read_ = 0;        // first that begins behind what was asked for
+    uint64_t read_end_ = 0;
     uint64_t consumed_ = 0; // end of what the last accepted thing covers
     uint64_t left_out_ = 0; // end of a container that was refused
     uint64_t work_ = 0;     // bytes looked at for candidates
@@ -185,8 +203,8 @@ class Search {
 
 } // namespace
 
-Result<void> search(const Blob& in, Place place, Output& out) {
-    return Search(in, place, out).run();
+Result<void> search(const Blob& in, Place place, Output& out, std::span<const ReadRange> read) {
+    return Search(in, place, out, read).run();
 }
 
 } // namespace dmsh

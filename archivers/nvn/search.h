@@ -2,6 +2,7 @@
 // with their code.
 #pragma once
 #include "archivers/core/reader.h"
+#include <span>
 
 namespace dmsh {
 
@@ -9,8 +10,14 @@ namespace dmsh {
 // in a data file it is an error line.
 enum class Place : uint8_t { data, program };
 
+// Bytes [begin, end) of a blob that a reader has already read by the container's own tables.
+struct ReadRange {
+    uint64_t begin = 0, end = 0;
+};
+
 // Alignment 1 throughout. Work is linear: what was read is not searched again, and checks of
-// candidates that come to nothing are limited to 16 times the size.
-Result<void> search(const Blob& in, Place place, Output& out);
+// candidates that come to nothing are limited to 16 times the size. What begins in one of the ranges `read`
+// (in any order) is passed over.
+Result<void> search(const Blob& in, Place place, Output& out, std::span<const ReadRange> read = {});
 
 } // namespace dmsh

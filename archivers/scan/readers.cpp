@@ -8,8 +8,9 @@ namespace dmsh {
 
 std::span<const Reader* const> readers() {
     static const Reader* const list[] = {
-        &kSarcReader,  &kYaz0Reader, &kZstdReader, &kBnshReader,  &kBfshaReader,
-        &kGlslcReader, &kNsoReader,  &kNroReader,  &kRomfsReader, &kSearchReader,
+        &kSarcReader,  &kYaz0Reader, &kZstdReader,  &kBnshReader,   &kBfshaReader, &kBahsReader,
+        &kBfresReader, &kVfxbReader, &kBeaReader,   &kU8Reader,     &kCraReader,   &kGlslcReader,
+        &kNsoReader,   &kNroReader,  &kRomfsReader, &kSearchReader,
     };
     return list;
 }
