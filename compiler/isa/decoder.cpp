@@ -43,6 +43,10 @@ class RowIndex {
         return index == 0 ? 0 : extract(row.fields[index - 1], lo, hi);
     }
 
+    static bool bar_reduction_has_meaning(const Row& row, uint64_t lo, uint64_t hi) {
+        return value(row, F::bar_mode, lo, hi) != 2 || value(row, F::bar_red, lo, hi) != 3;
+    }
+
     static bool ampere_combination_has_meaning(const Row& row, uint64_t lo, uint64_t hi) {
         auto get = [&](F field) { return value(row, field, lo, hi); };
         uint64_t opcode = lo & 0x1ff;
@@ -64,7 +68,8 @@ class RowIndex {
                                    : get(F::fmt_float_d) != 3;
         case Op::HFMA2:
         case Op::HMNMX2: return get(F::bf16) == 0 || get(F::h2_f32) == 0;
-        case Op::BAR: return get(F::bar_defer) == 0 || (get(F::bar_mode) & 1) == 0;
+        case Op::BAR:
+            return (get(F::bar_defer) == 0 || (get(F::bar_mode) & 1) == 0) && bar_reduction_has_meaning(row, lo, hi);
         case Op::ALD:
         case Op::AST: // a register is an address only in patch space or as a physical one
             return !row.has(F::attr_offset) || get(F::patch) != 0 || !row.has(F::src_a) ||
@@ -113,7 +118,8 @@ class RowIndex {
             return value(row, F::patch, lo, hi) != 0 || value(row, F::src_a, lo, hi) == kRz ||
                    value(row, F::attr_offset, lo, hi) == 0;
         case Op::BAR: // only reductions and scans take a predicate
-            return value(row, F::bar_mode, lo, hi) >= 2 || value(row, F::src_pred, lo, hi) == kPt;
+            return (value(row, F::bar_mode, lo, hi) >= 2 || value(row, F::src_pred, lo, hi) == kPt) &&
+                   bar_reduction_has_meaning(row, lo, hi);
         case Op::CCTLL: // the whole cache has no address
             return value(row, F::cctl_op, lo, hi) != 8 || value(row, F::src_a, lo, hi) == kRz;
         default: return true;
