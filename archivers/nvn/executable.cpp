@@ -11,13 +11,12 @@ constexpr uint64_t kNsoHeader = 0x100, kNroHeader = 0x80;
 constexpr uint64_t kImageMax = 512ull << 20; // decoded segments together
 constexpr const char* kSegments[3] = {".text", ".rodata", ".data"};
 
-Result<void> read_segment(const Blob& in, Output& out) {
-    return search(in, Place::program, out);
+Result<void> read_module(const Module& module, Output& out) {
+    for (const Segment& s : module.segments())
+        if (const auto ok = search_segment(module, s, out); !ok)
+            return ok;
+    return {};
 }
-bool never(Bytes) {
-    return false;
-}
-constexpr Reader kSegment = {"segment", never, read_segment};
 
 struct Range {
     uint64_t begin, size;
@@ -56,6 +55,7 @@ Result<void> read_nso(const Blob& in, Output& out) {
     }
     if (total > kImageMax)
         return Error{"NSO: segments of more than 512 MiB"};
+    std::array<Segment, 3> segments;
     for (int i = 0; i < 3; ++i) {
         Blob segment = stored[i];
         if (flags >> i & 1) {
@@ -70,10 +70,9 @@ Result<void> read_nso(const Blob& in, Output& out) {
                 out.note(std::string("NSO: segment ") + kSegments[i] +
                          " does not have its SHA-256; read all the same");
         }
-        if (const auto ok = out.member(kSegments[i], stored[i].size(), segment, &kSegment); !ok)
-            return ok;
+        segments[i] = {kSegments[i], memory[i].begin, std::move(segment)};
     }
-    return {};
+    return read_module(Module(std::move(segments)), out);
 }
 
 bool probe_nro(Bytes b) {
@@ -94,11 +93,11 @@ Result<void> read_nro(const Blob& in, Output& out) {
             if (overlap(memory[i], memory[k]))
                 return Error{std::string("NRO: segment ") + kSegments[i] + " overlaps another"};
     }
+    std::array<Segment, 3> segments;
     for (int i = 0; i < 3; ++i)
-        if (const auto ok = out.member(kSegments[i], memory[i].size,
-                                       in.clamp(memory[i].begin, memory[i].size), &kSegment);
-            !ok)
-            return ok;
+        segments[i] = {kSegments[i], memory[i].begin, in.clamp(memory[i].begin, memory[i].size)};
+    if (const auto ok = read_module(Module(std::move(segments)), out); !ok)
+        return ok;
     if (!b.starts_with("ASET", size))
         return {};
     const uint64_t at = b.u64(size + 0x28), length = b.u64(size + 0x30);

@@ -5,7 +5,14 @@
 namespace dmsh {
 
 extern const Reader kBnshReader;  // a BNSH, and what follows it
-extern const Reader kGlslcReader; // a GLSLC output, and what follows it
+extern const Reader kGlslcReader; // a GLSLC output or single-stage binary, and what follows it
+extern const Reader kOutputListReader;
+extern const Reader kNvsbReader;
+extern const Reader kTecReader;
+extern const Reader kOffsetTableReader;
+extern const Reader kNdsrReader;
+extern const Reader kViprReader;
+extern const Reader kNdveReader;
 extern const Reader kNsoReader;
 extern const Reader kNroReader;
 extern const Reader kSearchReader; // any file that no other reader takes

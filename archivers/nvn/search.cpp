@@ -4,7 +4,8 @@
 #include "archivers/nvn/bnsh.h"
 #include "archivers/nvn/check_stage.h"
 #include "archivers/nvn/glslc_output.h"
-#include <cstdio>
+#include "archivers/nvn/viper_binary.h"
+#include <set>
 
 namespace dmsh {
 namespace {
@@ -24,6 +25,9 @@ class Search {
         std::sort(read_.begin(), read_.end(),
                   [](const ReadRange& a, const ReadRange& b) { return a.begin < b.begin; });
     }
+    Search(const Module& module, const Segment& segment, Output& out)
+        : in_(segment.bytes), data_(in_.bytes), place_(Place::program), out_(out), module_(&module),
+          base_(segment.address) {}
 
     Result<void> run() {
         uint64_t at = 0;
@@ -49,12 +53,24 @@ class Search {
         return read_end_ > at ? read_end_ : 0;
     }
 
-    // A GLSLC output or BNSH, if one begins here. Answers where to go on.
+    // A single-stage binary has the GLSLC output's magic; at a file's start even a damaged one is told.
+    bool single_stage(uint64_t at, Bytes rest) const {
+        return looks_like_viper_binary(rest) ||
+               (at == 0 && place_ == Place::data && may_be_viper_binary(rest) && !looks_like_glslc(rest));
+    }
+
+    // A GLSLC output, single-stage binary or BNSH, if one begins here. Answers where to go on.
     Result<uint64_t> container(uint64_t at, bool glslc) {
         const Blob rest = in_.clamp(at);
+        if (glslc && single_stage(at, rest.bytes)) {
+            const auto length = read_viper_binary(rest, base_ + at, out_);
+            if (!length && place_ == Place::data)
+                out_.fail("", length.error());
+            return length ? consumed_ = at + *length : at + 4;
+        }
         if (glslc ? !looks_like_glslc(rest.bytes) : !looks_like_bnsh(rest.bytes))
             return at + 4;
-        const auto length = glslc ? read_glslc(rest, at, out_) : read_bnsh(rest, at, out_);
+        const auto length = glslc ? read_glslc(rest, base_ + at, out_) : read_bnsh(rest, base_ + at, out_);
         if (length) {
             consumed_ = at + *length;
             return consumed_;
@@ -75,6 +91,9 @@ class Search {
         const auto c = read_control(data_.clamp(at));
         if (!c || !c->code_length || c->code_length > data_.size())
             return lone(at, c && c->code_length && (c->nvn2 || c->version_major == 1));
+        if (module_)
+            if (const auto next = named_by_module(at, *c); !next || *next)
+                return next;
         std::optional<Candidate> after, before;
         if (c->nvn2) {
             if (c->code_offset >= kNvn2ControlBytesMin)
@@ -102,16 +121,58 @@ class Search {
         if (!found)
             return lone(at, true);
         consumed_ = std::max(found->end, at + found->shader.control.size());
-        found->shader.offset = at;
-        if (const auto ok = out_.shader(std::move(found->shader)); !ok)
+        if (const auto ok = give(at, std::move(found->shader)); !ok)
             return ok.error();
         // The next section of a stream begins where this one's code ends, or behind this section.
         return consumed_;
     }
 
+    Result<void> give(uint64_t at, FoundShader shader) {
+        shader.offset = base_ + at;
+        return out_.shader(std::move(shader));
+    }
+
+    // the code that the module names for the control section at `at`. Answers where to go on; 0 if the
+    // module says nothing about this section.
+    Result<uint64_t> named_by_module(uint64_t at, const ControlSection& c) {
+        std::set<uint64_t> seen;
+        bool any = false;
+        for (const ShaderReference& r : module_->references(base_ + at)) {
+            const auto control = in_.slice(at, r.control_length);
+            const auto code = module_->at(r.code, r.code_length);
+            work_ += 0x100;
+            if (!control || !code || work_ > kBudgetFactor * data_.size() || !seen.insert(r.code).second)
+                continue;
+            if (auto shader = check_stage(*control, *code, std::nullopt)) {
+                any = true;
+                if (const auto ok = give(at, *std::move(shader)); !ok)
+                    return ok.error();
+            }
+        }
+        if (any)
+            return at + 4;
+        const auto neighbour = [&](uint64_t code_at) {
+            return code_at < data_.size() && module_->code_takes_address(base_ + code_at)
+                       ? candidate(at, c.own_length, code_at, c)
+                       : std::nullopt;
+        };
+        const uint64_t stride = (control_stride(c) + 15) / 16 * 16;
+        auto after = c.nvn2 || !stride ? std::nullopt : neighbour(at + stride);
+        auto before = c.nvn2 || c.code_length > at ? std::nullopt : neighbour(at - c.code_length);
+        auto& nearest = after && (!before || stride <= c.code_length) ? after : before;
+        if (nearest) {
+            if (const auto ok = give(at, std::move(nearest->shader)); !ok)
+                return ok.error();
+            consumed_ = std::max(consumed_, at + c.own_length);
+            return at + 4;
+        }
+        // Taken by address, and its code is not: what stands beside it is another's.
+        return module_->code_takes_address(base_ + at) ? lone(at, true) : uint64_t{0};
+    }
+
     Result<uint64_t> lone(uint64_t at, bool plausible) {
         if (plausible)
-            out_.lone_control(at);
+            out_.lone_control(base_ + at);
         return at + 4;
     }
 
@@ -196,6 +257,8 @@ class Search {
     std::vector<ReadRange> read_; // by begin
     size_t next_read_ = 0;        // first that begins behind what was asked for
     uint64_t read_end_ = 0;
+    const Module* module_ = nullptr;
+    uint64_t base_ = 0;     // address of the first byte
     uint64_t consumed_ = 0; // end of what the last accepted thing covers
     uint64_t left_out_ = 0; // end of a container that was refused
     uint64_t work_ = 0;     // bytes looked at for candidates
@@ -205,6 +268,10 @@ class Search {
 
 Result<void> search(const Blob& in, Place place, Output& out, std::span<const ReadRange> read) {
     return Search(in, place, out, read).run();
+}
+
+Result<void> search_segment(const Module& module, const Segment& segment, Output& out) {
+    return Search(module, segment, out).run();
 }
 
 } // namespace dmsh

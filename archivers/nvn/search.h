@@ -2,6 +2,7 @@
 // with their code.
 #pragma once
 #include "archivers/core/reader.h"
+#include "archivers/nvn/module.h"
 #include <span>
 
 namespace dmsh {
@@ -19,5 +20,9 @@ struct ReadRange {
 // candidates that come to nothing are limited to 16 times the size. What begins in one of the ranges `read`
 // (in any order) is passed over.
 Result<void> search(const Blob& in, Place place, Output& out, std::span<const ReadRange> read = {});
+
+// The same for one segment of a module. Loose control sections get the code that the module's tables or
+// instructions name, and only without such evidence what stands beside them. Offsets are module addresses.
+Result<void> search_segment(const Module& module, const Segment& segment, Output& out);
 
 } // namespace dmsh

@@ -8,9 +8,31 @@ namespace dmsh {
 
 std::span<const Reader* const> readers() {
     static const Reader* const list[] = {
-        &kSarcReader,  &kYaz0Reader, &kZstdReader,  &kBnshReader,   &kBfshaReader, &kBahsReader,
-        &kBfresReader, &kVfxbReader, &kBeaReader,   &kU8Reader,     &kCraReader,   &kGlslcReader,
-        &kNsoReader,   &kNroReader,  &kRomfsReader, &kSearchReader,
+        // clang-format off: one a line, so that additions merge
+        &kSarcReader,
+        &kYaz0Reader,
+        &kZstdReader,
+        &kBnshReader,
+        &kBfshaReader,
+        &kBahsReader,
+        &kBfresReader,
+        &kVfxbReader,
+        &kBeaReader,
+        &kU8Reader,
+        &kCraReader,
+        &kGlslcReader,
+        &kNsoReader,
+        &kNroReader,
+        &kRomfsReader,
+        &kNvsbReader,
+        &kTecReader,
+        &kNdsrReader,
+        &kViprReader,
+        &kNdveReader,
+        &kOffsetTableReader,
+        &kOutputListReader,
+        &kSearchReader,
+        // clang-format on
     };
     return list;
 }

@@ -12,16 +12,25 @@ bool equal(Bytes a, Bytes b) {
 
 bool ShaderStore::same(const ShaderBytes& s, Bytes control, Bytes code) const {
     const Bytes mine = s.control.bytes;
-    if (!equal(s.code.bytes, code) || mine.size() != control.size())
+    const bool nvn2 = mine.u32(4) == 0xc9 && control.u32(4) == 0xc9;
+    // NVN2's sections do not store their length: containers give more or fewer bytes of what follows (S-019).
+    const uint64_t n = nvn2 ? std::min(mine.size(), control.size()) : mine.size();
+    if (!equal(s.code.bytes, code) || (!nvn2 && n != control.size()))
         return false;
-    uint64_t head = std::min<uint64_t>(skip_.length ? skip_.offset : mine.size(), mine.size());
-    uint64_t tail = std::min<uint64_t>(uint64_t{skip_.offset} + skip_.length, mine.size());
-    if (!skip_.length)
-        tail = mine.size();
-    // NVN2: where the pack put the code is not part of the shader (S-019).
-    if (mine.u32(4) == 0xc9 && skip_.length == 0)
-        head = 0x30, tail = 0x34;
-    return equal(mine.clamp(0, head), control.clamp(0, head)) && equal(mine.clamp(tail), control.clamp(tail));
+    // What is no part of the shader: the profile's range, and where an NVN2 pack put the code.
+    KeySkip apart[] = {skip_, nvn2 ? KeySkip{0x30, 4} : KeySkip{}};
+    if (apart[1].offset < apart[0].offset)
+        std::swap(apart[0], apart[1]);
+    uint64_t at = 0;
+    for (const KeySkip& range : apart) {
+        const uint64_t begin = std::min<uint64_t>(range.offset, n);
+        if (!range.length)
+            continue;
+        if (begin > at && !equal(mine.clamp(at, begin - at), control.clamp(at, begin - at)))
+            return false;
+        at = std::max(at, std::min<uint64_t>(uint64_t{range.offset} + range.length, n));
+    }
+    return equal(mine.clamp(at, n - at), control.clamp(at, n - at));
 }
 
 const ShaderBytes* ShaderStore::put(uint64_t key, const Blob& control, const Blob& code) {

@@ -10,7 +10,7 @@ namespace dmsh {
 
 uint64_t program_key(std::span<const uint8_t> control, std::span<const uint8_t> code, KeySkip skip) {
     uint8_t head[kKeyControlBytes];
-    const size_t n = std::min<size_t>(control.size(), kKeyControlBytes);
+    size_t n = std::min<size_t>(control.size(), kKeyControlBytes);
     if (n)
         std::memcpy(head, control.data(), n);
     const auto zero = [&](size_t from, size_t length) {
@@ -21,8 +21,10 @@ uint64_t program_key(std::span<const uint8_t> control, std::span<const uint8_t> 
     uint32_t major = 0;
     if (n >= 0x34) {
         std::memcpy(&major, control.data() + 4, 4);
-        if (major == 0xc9) // NVN2: where the pack put the code is not part of the program
+        if (major == 0xc9) { // NVN2: where the pack put the code is not part of the program
             zero(0x30, 4);
+            n = std::min<size_t>(n, kKeyNvn2ControlBytes);
+        }
     }
     XXH3_state_t state;
     XXH3_64bits_reset(&state);

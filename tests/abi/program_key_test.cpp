@@ -44,6 +44,18 @@ TEST(Nvn2Key, OffsetWordIsNotPartOfTheKey) {
     EXPECT_EQ(program_key(a, code), program_key(b, code));
 }
 
+TEST(Nvn2Key, CoversWhatAllFormsOfASectionHave) {
+    auto a = bytes(0xc0, 1);
+    a[4] = 0xc9, a[5] = a[6] = a[7] = 0;
+    const auto code = bytes(0x100, 2);
+    const uint64_t key = program_key(a, code);
+    auto padded = bytes(0x880, 9); // as the runtime reads it where nothing says how long it is
+    std::copy(a.begin(), a.end(), padded.begin());
+    EXPECT_EQ(program_key(padded, code), key);
+    a[0x58] ^= 1; // the workgroup's threads
+    EXPECT_NE(program_key(a, code), key);
+}
+
 TEST(Abi, TableEntriesNeedAlignment) {
     const GuestAbi& nvn = guest_abi(GuestAbiId::nvn);
     EXPECT_EQ(nvn.storage[static_cast<int>(Stage::mesh)].entry(0x770), 0u);

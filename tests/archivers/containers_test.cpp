@@ -199,7 +199,8 @@ TEST(Executables, Nso) {
         const Data nso = writers::nso(text, rodata.bytes, writers::raw_pair(loose), compress);
         expect_found(nso, want, "NSO");
         const ScanResult r = scan_data(nso, "main");
-        EXPECT_EQ(r.find(key_of(one[0]))->origin, "main/.rodata");
+        EXPECT_EQ(r.find(key_of(one[0]))->origin, "main");
+        EXPECT_EQ(r.find(key_of(one[0]))->offset, 0x2000u + 10 + 0x90 + 2 * 0x90); // module address
         EXPECT_TRUE(r.notes.empty());
         EXPECT_EQ(r.lone_controls, 0u);
     }

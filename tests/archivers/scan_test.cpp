@@ -140,8 +140,8 @@ TEST(Scan, ExefsAndNro) {
     std::set<std::string> origins;
     for (const ShaderRecord& x : r->records)
         origins.insert(x.origin);
-    EXPECT_EQ(origins, (std::set<std::string>{"x (variation 0)", "exefs/main/.rodata (variation 0)",
-                                              "nro/a.nro/.rodata (variation 0)"}));
+    EXPECT_EQ(origins, (std::set<std::string>{"x (variation 0)", "exefs/main (variation 0)",
+                                              "nro/a.nro (variation 0)"}));
 }
 
 TEST(Scan, MissingPathsAreAnErrorAndEmptyOnesAreNot) {
