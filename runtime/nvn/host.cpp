@@ -465,8 +465,11 @@ ResolvedView resolve_view(const BoundTexture& b) {
     const TextureDesc& t = b.texture;
     const NVNtextureView& v = b.view;
     ResolvedView r;
-    const uint32_t levels = std::max<uint32_t>(1, t.levels), layers = layer_count(t);
+    const uint32_t levels = std::max<uint32_t>(1, t.levels);
     r.base_level = v.set & kViewLevels ? std::min<uint32_t>(v.base_level, levels - 1) : 0;
+    // A volume's slices are what a view names as its layers.
+    const uint32_t layers =
+        t.target == NVN_TEXTURE_TARGET_3D ? std::max(1u, t.depth >> r.base_level) : layer_count(t);
     r.level_count =
         std::clamp<uint32_t>(v.set & kViewLevels ? v.level_count : levels, 1, levels - r.base_level);
     r.base_layer = v.set & kViewLayers ? std::min<uint32_t>(v.min_layer, layers - 1) : 0;

@@ -12,8 +12,16 @@ using nvn::Report;
 using nvn::report;
 
 constexpr uint32_t kDriverBytes = 0x870; // past the last row of the ABI (mesh storage table)
-constexpr uint32_t kCentreSamples =
-    0x88888888; // a byte per sample, nibbles x and y in 1/16 pixel: the centre
+constexpr uint8_t kPushBank = 24;        // c[24], B-014
+
+// Standard sample positions, a byte each: x in the low nibble, y in the high, in 1/16 pixel (B-009). Rows are
+// those of 1, 2, 4 and 8 samples; unused bytes hold the centre.
+constexpr uint8_t kSamplePositions[4][16] = {
+    {0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88},
+    {0xcc, 0x44, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88},
+    {0x26, 0x6e, 0xa2, 0xea, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88},
+    {0x59, 0xb7, 0x9d, 0x35, 0xd3, 0x71, 0xfb, 0x1f, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88, 0x88},
+};
 
 const GuestAbi& abi() {
     return guest_abi(GuestAbiId::nvn);
@@ -44,11 +52,14 @@ void fill_driver(uint8_t* segment, uint32_t bytes, Stage stage, const StageSlots
         uint32_t limit;
         std::memcpy(&limit, &kLargestPointSize, 4);
         put32(segment, bytes, abi().point_size_limit, limit);
-        for (uint32_t i = 0; i < 4; ++i)
-            put32(segment, bytes, abi().sample_table + 4 * i, kCentreSamples);
         uint32_t log2 = 0;
-        while (1u << (log2 + 1) <= call.samples)
+        while (log2 < 3 && 1u << (log2 + 1) <= call.samples)
             ++log2;
+        for (uint32_t i = 0; i < 4; ++i) {
+            uint32_t word;
+            std::memcpy(&word, kSamplePositions[log2] + 4 * i, 4);
+            put32(segment, bytes, abi().sample_table + 4 * i, word);
+        }
         put32(segment, bytes, abi().sample_row, call.samples - 1);
         put32(segment, bytes, abi().sample_row + 4, log2);
         put32(segment, bytes, abi().base_instance, call.base_instance);
@@ -83,7 +94,8 @@ uint32_t handle_word(const StageSlots& slots, uint32_t offset) {
 
 // Bytes of a constant bank as the shader would read them now; nothing outside.
 bool read_bank(uint8_t bank, uint32_t offset, void* out, uint32_t bytes, const nvn::ProgramStage& program,
-               const StageSlots& slots, const CallParameters& call, Scratch& scratch) {
+               const QueueState& state, const CallParameters& call, Backend& backend, Scratch& scratch) {
+    const StageSlots& slots = state.stages[static_cast<unsigned>(program.stage)];
     std::memset(out, 0, bytes);
     if (bank == abi().handle_bank) {
         const uint32_t word = handle_word(slots, offset);
@@ -103,17 +115,20 @@ bool read_bank(uint8_t bank, uint32_t offset, void* out, uint32_t bytes, const n
             std::memcpy(out, program.constants.data() + offset, bytes);
         return true;
     }
+    if (bank == kPushBank) {
+        const auto& push = state.push[program.stage == Stage::compute];
+        if (offset <= push.size() && bytes <= push.size() - offset)
+            std::memcpy(out, push.data() + offset, bytes);
+        return true;
+    }
     if (bank < abi().uniform_first || bank >= abi().uniform_first + kUniformSlots)
         return false;
     const Range& range = slots.uniforms[bank - abi().uniform_first];
     if (range.address == 0 || offset > range.size || bytes > range.size - offset)
         return true; // past the buffer: zeros
-    if (!Host::get().pool_at(range.address + offset, bytes)) {
+    if (!backend.read_memory(range.address + offset, out, bytes))
         report(Report::bad_address, "uniform buffer at 0x%llx",
                static_cast<unsigned long long>(range.address));
-        return true;
-    }
-    std::memcpy(out, reinterpret_cast<const void*>(range.address + offset), bytes);
     return true;
 }
 
@@ -121,6 +136,7 @@ struct Resolver {
     const nvn::ProgramStage& program;
     const QueueState& state;
     const CallParameters& call;
+    Backend& backend;
     Scratch& scratch;
     std::vector<Resource>& out;
     const StageSlots& slots;
@@ -190,11 +206,11 @@ struct Resolver {
 
     // A handle word from a bank, with the second word of two-word forms ORed in (B-031).
     bool bank_handle(const Binding& b, uint32_t element, uint32_t& word) {
-        if (!read_bank(b.bank, b.offset + 8 * element, &word, 4, program, slots, call, scratch))
+        if (!read_bank(b.bank, b.offset + 8 * element, &word, 4, program, state, call, backend, scratch))
             return false;
         if (b.or_bank != 0xff) {
             uint32_t other = 0;
-            if (!read_bank(b.or_bank, b.or_offset, &other, 4, program, slots, call, scratch))
+            if (!read_bank(b.or_bank, b.or_offset, &other, 4, program, state, call, backend, scratch))
                 return false;
             word |= other;
         }
@@ -225,6 +241,14 @@ struct Resolver {
             r->size = static_cast<uint32_t>(std::min<size_t>(c1.size(), kUniformBufferBytes));
             if (r->size == 0)
                 r->kind = ResourceKind::none;
+            return true;
+        }
+        case BindingKind::push_constants: {
+            Resource* r = add(ResourceKind::host_uniform, b, index, k);
+            if (!r)
+                return false;
+            r->data = state.push[program.stage == Stage::compute].data();
+            r->size = nvn::kPushBytes;
             return true;
         }
         case BindingKind::handles: {
@@ -258,7 +282,8 @@ struct Resolver {
         case BindingKind::storage_in_bank: {
             Resource* r = add(ResourceKind::storage, b, index, k);
             uint64_t address = 0;
-            if (!r || !read_bank(b.bank, b.offset + 8 * k, &address, 8, program, slots, call, scratch))
+            if (!r ||
+                !read_bank(b.bank, b.offset + 8 * k, &address, 8, program, state, call, backend, scratch))
                 return false;
             Range range{address, 0};
             if (const auto pool = Host::get().pool_at(address)) // up to the pool's end
@@ -333,9 +358,10 @@ uint8_t* Scratch::take(uint32_t bytes) {
 }
 
 bool resolve_stage(const nvn::ProgramStage& program, const QueueState& state, const CallParameters& call,
-                   Scratch& scratch, std::vector<Resource>& out) {
+                   Backend& backend, Scratch& scratch, std::vector<Resource>& out) {
     const std::vector<Binding>& bindings = program.shader->reflection.interface.bindings;
-    Resolver r{program, state, call, scratch, out, state.stages[static_cast<unsigned>(program.stage)]};
+    Resolver r{
+        program, state, call, backend, scratch, out, state.stages[static_cast<unsigned>(program.stage)]};
     for (uint32_t i = 0; i < bindings.size(); ++i)
         for (uint32_t k = 0; k < bindings[i].count; ++k)
             if (!r.bind(bindings[i], i, k)) {

@@ -27,9 +27,10 @@ class Scratch {
 
 // Adds the resources of one stage. False (reported): the shader binds something that this runtime cannot
 // fill; the call must be skipped. Ids without registered texture, and addresses in no pool, become
-// ResourceKind::none.
+// ResourceKind::none. Handles and addresses that lie in guest buffers are read through the backend, as the
+// commands before this call leave them.
 bool resolve_stage(const nvn::ProgramStage& program, const QueueState& state, const CallParameters& call,
-                   Scratch& scratch, std::vector<Resource>& out);
+                   Backend& backend, Scratch& scratch, std::vector<Resource>& out);
 
 constexpr size_t kMaxResources = 2048; // elements of a call, all stages; `out` is reserved to it
 

@@ -530,7 +530,7 @@ void Interpreter::draw(QueueState& state, DrawCall& call, NVNdrawPrimitive primi
             ++counts_.skipped;
             return;
         }
-        if (!resolve_stage(p, state, parameters, scratch_, resources_)) {
+        if (!resolve_stage(p, state, parameters, backend_, scratch_, resources_)) {
             ++counts_.skipped;
             return;
         }
@@ -569,7 +569,7 @@ void Interpreter::dispatch(QueueState& state, DispatchCall& call) {
     std::copy(call.groups, call.groups + 3, parameters.groups);
     resources_.clear();
     scratch_.reset();
-    if (!resolve_stage(program->stages[s], state, parameters, scratch_, resources_)) {
+    if (!resolve_stage(program->stages[s], state, parameters, backend_, scratch_, resources_)) {
         ++counts_.skipped;
         return;
     }

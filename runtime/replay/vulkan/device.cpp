@@ -161,6 +161,11 @@ std::string Device::init(int index, bool validation) {
     VkPhysicalDeviceVertexAttributeDivisorFeaturesEXT divisor;
     VkPhysicalDeviceIndexTypeUint8FeaturesEXT bytes;
     VkPhysicalDeviceCustomBorderColorFeaturesEXT border;
+    VkPhysicalDeviceTransformFeedbackFeaturesEXT feedback;
+    VkPhysicalDeviceConditionalRenderingFeaturesEXT conditional;
+    VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT generated;
+    VkPhysicalDeviceMeshShaderFeaturesEXT mesh;
+    VkPhysicalDevicePrimitiveTopologyListRestartFeaturesEXT restart;
     link(v11, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES);
     link(v12, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
     link(v13, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
@@ -180,6 +185,16 @@ std::string Device::init(int index, bool validation) {
              VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_INDEX_TYPE_UINT8_FEATURES_EXT);
     optional(VK_EXT_CUSTOM_BORDER_COLOR_EXTENSION_NAME, border,
              VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CUSTOM_BORDER_COLOR_FEATURES_EXT);
+    optional(VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME, feedback,
+             VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT);
+    optional(VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME, conditional,
+             VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT);
+    optional(VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME, generated,
+             VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT);
+    optional(VK_EXT_MESH_SHADER_EXTENSION_NAME, mesh,
+             VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MESH_SHADER_FEATURES_EXT);
+    optional(VK_EXT_PRIMITIVE_TOPOLOGY_LIST_RESTART_EXTENSION_NAME, restart,
+             VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVE_TOPOLOGY_LIST_RESTART_FEATURES_EXT);
     if (extensions.has(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)) {
         enabled.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
         can_.host_import = true;
@@ -207,6 +222,23 @@ std::string Device::init(int index, bool validation) {
     can_.tessellation = features.features.tessellationShader;
     can_.min_max_filter = v12.samplerFilterMinmax;
     can_.mirror_clamp = v12.samplerMirrorClampToEdge;
+    can_.bias_clamp = features.features.depthBiasClamp;
+    can_.dual_source = features.features.dualSrcBlend;
+    can_.indirect_first_instance = features.features.drawIndirectFirstInstance;
+    can_.indirect_count = v12.drawIndirectCount;
+    can_.multi_draw = features.features.multiDrawIndirect;
+    can_.viewport_layer = v12.shaderOutputLayer;
+    can_.precise_samples = features.features.occlusionQueryPrecise;
+    can_.statistics = features.features.pipelineStatisticsQuery;
+    can_.generated_query = generated.primitivesGeneratedQuery;
+    can_.feedback = feedback.transformFeedback;
+    can_.conditional = conditional.conditionalRendering;
+    can_.list_restart = restart.primitiveTopologyListRestart;
+    can_.patch_restart = restart.primitiveTopologyPatchListRestart;
+    can_.mesh = mesh.meshShader;
+    can_.task = mesh.taskShader;
+    mesh.multiviewMeshShader = VK_FALSE; // would need features of other extensions
+    mesh.primitiveFragmentShadingRateMeshShader = VK_FALSE;
 
     const float priority = 1.0f;
     VkDeviceQueueCreateInfo qci{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
@@ -225,6 +257,24 @@ std::string Device::init(int index, bool validation) {
     if (can_.host_import)
         host_pointer_properties_ = reinterpret_cast<PFN_vkGetMemoryHostPointerPropertiesEXT>(
             vkGetDeviceProcAddr(device_, "vkGetMemoryHostPointerPropertiesEXT"));
+
+    const auto command = [&](auto& out, const char* name) {
+        out = reinterpret_cast<std::remove_reference_t<decltype(out)>>(vkGetDeviceProcAddr(device_, name));
+    };
+    if (can_.conditional) {
+        command(ext_.begin_conditional, "vkCmdBeginConditionalRenderingEXT");
+        command(ext_.end_conditional, "vkCmdEndConditionalRenderingEXT");
+    }
+    if (can_.feedback) {
+        command(ext_.bind_feedback, "vkCmdBindTransformFeedbackBuffersEXT");
+        command(ext_.begin_feedback, "vkCmdBeginTransformFeedbackEXT");
+        command(ext_.end_feedback, "vkCmdEndTransformFeedbackEXT");
+        command(ext_.draw_byte_count, "vkCmdDrawIndirectByteCountEXT");
+    }
+    if (can_.mesh) {
+        command(ext_.draw_mesh, "vkCmdDrawMeshTasksEXT");
+        command(ext_.draw_mesh_indirect, "vkCmdDrawMeshTasksIndirectEXT");
+    }
 
     VkSemaphoreTypeCreateInfo type{VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO};
     type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
@@ -292,10 +342,20 @@ constexpr VkBufferUsageFlags kAllBufferUses =
     VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT;
 }
 
+VkBufferUsageFlags Device::buffer_uses() const {
+    VkBufferUsageFlags uses = kAllBufferUses;
+    if (can_.feedback)
+        uses |= VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_BUFFER_BIT_EXT |
+                VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_COUNTER_BUFFER_BIT_EXT;
+    if (can_.conditional)
+        uses |= VK_BUFFER_USAGE_CONDITIONAL_RENDERING_BIT_EXT;
+    return uses;
+}
+
 bool Device::make_buffer(uint64_t size, Buffer& out) {
     VkBufferCreateInfo bci{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
     bci.size = size;
-    bci.usage = kAllBufferUses;
+    bci.usage = buffer_uses();
     if (!ok(vkCreateBuffer(device_, &bci, nullptr, &out.buffer), "buffer"))
         return false;
     VkMemoryRequirements need;
@@ -324,7 +384,7 @@ bool Device::import_buffer(uint8_t* memory, uint64_t size, Buffer& out) {
     external.handleTypes = kType;
     VkBufferCreateInfo bci{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, &external};
     bci.size = size;
-    bci.usage = kAllBufferUses;
+    bci.usage = buffer_uses();
     if (vkCreateBuffer(device_, &bci, nullptr, &out.buffer) != VK_SUCCESS)
         return false;
     VkMemoryRequirements need;
@@ -479,6 +539,11 @@ uint64_t Device::flush() {
     b.fence = value;
     current_ = (current_ + 1) % kBatches;
     return value;
+}
+
+uint64_t Device::completed() const {
+    uint64_t value = 0;
+    return ok(vkGetSemaphoreCounterValue(device_, timeline_, &value), "semaphore value") ? value : 0;
 }
 
 bool Device::wait(uint64_t fence, uint64_t timeout_ns) {

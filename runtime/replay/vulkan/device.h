@@ -38,6 +38,25 @@ struct Capabilities {
     bool logic_op = false, wireframe = false, depth_clamp = false, depth_bounds = false, wide_lines = false;
     bool anisotropy = false, geometry = false, tessellation = false, min_max_filter = false;
     bool mirror_clamp = false;
+    bool bias_clamp = false, dual_source = false, indirect_first_instance = false, indirect_count = false;
+    bool multi_draw = false, viewport_layer = false;
+    bool precise_samples = false, statistics = false, generated_query = false;
+    bool feedback = false;    // VK_EXT_transform_feedback
+    bool conditional = false; // VK_EXT_conditional_rendering
+    bool mesh = false, task = false;
+    bool list_restart = false, patch_restart = false; // VK_EXT_primitive_topology_list_restart
+};
+
+// Commands of extensions; null where the device lacks the extension.
+struct ExtensionCommands {
+    PFN_vkCmdBeginConditionalRenderingEXT begin_conditional = nullptr;
+    PFN_vkCmdEndConditionalRenderingEXT end_conditional = nullptr;
+    PFN_vkCmdBindTransformFeedbackBuffersEXT bind_feedback = nullptr;
+    PFN_vkCmdBeginTransformFeedbackEXT begin_feedback = nullptr;
+    PFN_vkCmdEndTransformFeedbackEXT end_feedback = nullptr;
+    PFN_vkCmdDrawIndirectByteCountEXT draw_byte_count = nullptr;
+    PFN_vkCmdDrawMeshTasksEXT draw_mesh = nullptr;
+    PFN_vkCmdDrawMeshTasksIndirectEXT draw_mesh_indirect = nullptr;
 };
 
 // Commands between two flushes, with the memory and descriptors they use.
@@ -66,6 +85,7 @@ class Device {
     VkPhysicalDevice physical() const { return physical_; }
     const VkPhysicalDeviceProperties& properties() const { return properties_; }
     const Capabilities& can() const { return can_; }
+    const ExtensionCommands& ext() const { return ext_; }
     uint64_t validation_errors() const { return validation_errors_; }
     void count_validation_error() { ++validation_errors_; }
 
@@ -84,6 +104,10 @@ class Device {
     VkDescriptorSet descriptor_set(VkDescriptorSetLayout layout);
     // Submits; answers the fence behind everything given so far.
     uint64_t flush();
+    // The fence that the commands being recorded will have.
+    uint64_t next_fence() const { return submitted_ + 1; }
+    // The newest fence that the GPU has passed.
+    uint64_t completed() const;
     bool wait(uint64_t fence, uint64_t timeout_ns);
     void full_barrier();
 
@@ -91,6 +115,7 @@ class Device {
     Device() = default;
     std::string init(int index, bool validation);
     bool next_batch();
+    VkBufferUsageFlags buffer_uses() const;
 
     static constexpr unsigned kBatches = 4;
     VkInstance instance_ = VK_NULL_HANDLE;
@@ -106,6 +131,7 @@ class Device {
     std::array<Batch, kBatches> batches_;
     unsigned current_ = 0;
     Capabilities can_;
+    ExtensionCommands ext_;
     uint64_t validation_errors_ = 0;
     PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties_ = nullptr;
 };

@@ -10,6 +10,8 @@ VkFormat texture_format(int format, bool linear = false);
 // Vertex attribute format; VK_FORMAT_UNDEFINED where Vulkan has none.
 VkFormat vertex_format(int format);
 VkImageAspectFlags aspects(int format);
+// Whether shaders see whole numbers.
+bool integer_format(int format);
 // Unsigned view of a texel of this many bytes, for raw image access.
 VkFormat raw_format(uint32_t bytes);
 

@@ -6,6 +6,7 @@
 #include "runtime/replay/vulkan/formats.h"
 #define XXH_INLINE_ALL
 #include <algorithm>
+#include <cstring>
 #include <xxhash.h>
 
 namespace dmsh::replay::vulkan {
@@ -34,7 +35,9 @@ VkPrimitiveTopology topology(uint32_t primitive) {
     switch (primitive) {
     case NVN_DRAW_PRIMITIVE_POINTS: return VK_PRIMITIVE_TOPOLOGY_POINT_LIST;
     case NVN_DRAW_PRIMITIVE_LINES: return VK_PRIMITIVE_TOPOLOGY_LINE_LIST;
+    case NVN_DRAW_PRIMITIVE_LINE_LOOP: // closed by an index more
     case NVN_DRAW_PRIMITIVE_LINE_STRIP: return VK_PRIMITIVE_TOPOLOGY_LINE_STRIP;
+    case NVN_DRAW_PRIMITIVE_QUADS: // two triangles each by their indices
     case NVN_DRAW_PRIMITIVE_TRIANGLES: return VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
     case NVN_DRAW_PRIMITIVE_TRIANGLE_STRIP:
     case NVN_DRAW_PRIMITIVE_QUAD_STRIP: return VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP;
@@ -182,6 +185,26 @@ const Pipelines::Layout* Pipelines::layout(const BoundWork& work) {
     return &(layouts_[key] = l);
 }
 
+void Pipelines::find_feedback(const nvn::Shader& shader, Pipeline& out) {
+    constexpr uint32_t kOpDecorate = 71, kXfbBuffer = 36, kXfbStride = 37; // SPIR-V
+    out.feedback_buffers = out.feedback_stride = 0;
+    const std::span<const uint8_t> bytes = shader.slice.bytes;
+    const auto word = [&](size_t i) {
+        uint32_t w;
+        std::memcpy(&w, bytes.data() + i * 4, 4);
+        return w;
+    };
+    const size_t words = bytes.size() / 4;
+    for (size_t at = 5; at < words; at += std::max(1u, word(at) >> 16)) {
+        if ((word(at) & 0xffff) != kOpDecorate || at + 3 >= words)
+            continue;
+        if (word(at + 2) == kXfbBuffer && word(at + 3) < kFeedbackBuffers)
+            out.feedback_buffers |= 1u << word(at + 3);
+        if (word(at + 2) == kXfbStride)
+            out.feedback_stride = std::max(out.feedback_stride, word(at + 3));
+    }
+}
+
 const Pipeline* Pipelines::compute(const BoundWork& work) {
     const nvn::Shader& shader = *work.shaders[static_cast<unsigned>(Stage::compute)].shader;
     if (const auto it = compute_.find(shader.id); it != compute_.end())
@@ -227,7 +250,8 @@ bool Pipelines::make(const PipelineKey& key, const BoundWork& work, Pipeline& ou
         if (!shader)
             continue;
         const Stage stage = static_cast<Stage>(s);
-        if ((stage == Stage::geometry && !can.geometry) ||
+        if ((stage == Stage::task && !can.task) || (stage == Stage::mesh && !can.mesh) ||
+            (stage == Stage::geometry && !can.geometry) ||
             ((stage == Stage::tess_control || stage == Stage::tess_evaluation) && !can.tessellation)) {
             report(Report::unsupported, "%s shaders on this device", stage_name(stage).data());
             return false;
@@ -239,6 +263,19 @@ bool Pipelines::make(const PipelineKey& key, const BoundWork& work, Pipeline& ou
         ci.pName = shader->reflection.entry.empty() ? kEntryMain : shader->reflection.entry.c_str();
         if (!ci.module)
             return false;
+        if (stage == Stage::vertex || stage == Stage::tess_evaluation || stage == Stage::geometry)
+            find_feedback(*shader, out);
+    }
+    const nvn::Shader* control = work.shaders[static_cast<unsigned>(Stage::tess_control)].shader;
+    const nvn::Shader* evaluation = work.shaders[static_cast<unsigned>(Stage::tess_evaluation)].shader;
+    if (!control != !evaluation) {
+        report(Report::unsupported, "a tessellation %s shader by itself (%s)",
+               control ? "control" : "evaluation", key_text((control ? control : evaluation)->key).c_str());
+        return false;
+    }
+    if ((key.primitive == NVN_DRAW_PRIMITIVE_PATCHES) != (control != nullptr)) {
+        report(Report::bad_program, "patches and tessellation shaders belong together");
+        return false;
     }
 
     // Vertex input: locations that the shader reads; those without an attribute read zeros.
@@ -248,7 +285,7 @@ bool Pipelines::make(const PipelineKey& key, const BoundWork& work, Pipeline& ou
     uint32_t streams = 0;
     bool zero_stream = false;
     const nvn::Shader* vertex = work.shaders[static_cast<unsigned>(Stage::vertex)].shader;
-    for (const Varying& v : vertex->reflection.interface.inputs) {
+    for (const Varying& v : vertex ? vertex->reflection.interface.inputs : std::vector<Varying>()) {
         VkVertexInputAttributeDescription a{};
         a.location = v.location;
         if (key.attrib_mask >> v.location & 1) {
@@ -299,8 +336,7 @@ bool Pipelines::make(const PipelineKey& key, const BoundWork& work, Pipeline& ou
 
     VkPipelineInputAssemblyStateCreateInfo assembly{
         VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO};
-    assembly.topology = key.primitive == NVN_DRAW_PRIMITIVE_QUADS ? VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST
-                                                                  : topology(key.primitive);
+    assembly.topology = topology(key.primitive);
     if (assembly.topology == VK_PRIMITIVE_TOPOLOGY_MAX_ENUM) {
         report(Report::unsupported, "draw primitive %u", key.primitive);
         return false;
@@ -393,6 +429,8 @@ bool Pipelines::make(const PipelineKey& key, const BoundWork& work, Pipeline& ou
         VK_DYNAMIC_STATE_DEPTH_BOUNDS_TEST_ENABLE,
         VK_DYNAMIC_STATE_DEPTH_BOUNDS,
     };
+    if (!vertex) // mesh pipelines assemble nothing
+        std::erase(dynamic, VK_DYNAMIC_STATE_PRIMITIVE_RESTART_ENABLE);
     VkPipelineDynamicStateCreateInfo dynamics{VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO};
     dynamics.dynamicStateCount = static_cast<uint32_t>(dynamic.size());
     dynamics.pDynamicStates = dynamic.data();

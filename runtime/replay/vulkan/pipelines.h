@@ -14,6 +14,8 @@ struct Pipeline {
     VkPipeline pipeline = VK_NULL_HANDLE;
     VkPipelineLayout layout = VK_NULL_HANDLE;
     VkDescriptorSetLayout set_layout = VK_NULL_HANDLE; // null: nothing is bound
+    uint32_t feedback_stride = 0;  // bytes of a captured vertex in buffer 0; 0: nothing is captured
+    uint32_t feedback_buffers = 0; // bit per transform feedback buffer that the shaders write
 };
 
 // The descriptor type of a binding.
@@ -38,6 +40,7 @@ class Pipelines {
     };
     const Layout* layout(const BoundWork& work);
     VkShaderModule module(const nvn::Shader& shader);
+    static void find_feedback(const nvn::Shader& shader, Pipeline& out);
     bool make(const PipelineKey& key, const BoundWork& work, Pipeline& out);
 
     Device& device_;

@@ -1,5 +1,6 @@
 // Implements guest pools as Vulkan buffers.
 #include "runtime/replay/vulkan/pool_memory.h"
+#include <algorithm>
 #include <cstring>
 
 namespace dmsh::replay::vulkan {
@@ -44,10 +45,45 @@ bool PoolMemory::find(uint64_t address, uint64_t bytes, Place& out) const {
     return true;
 }
 
-void PoolMemory::note_write(uint64_t address, uint64_t bytes) {
-    const Pool* p = pool_at(address, bytes);
-    if (p && !p->in_place)
-        writes_.push_back({address, bytes});
+void PoolMemory::note(uint64_t address, uint64_t bytes, const uint8_t* data) {
+    const uint64_t fence = device_.next_fence();
+    if (!data) // a draw's storage buffers, bound again and again
+        for (size_t i = writes_.size(); i > 0 && i + 16 > writes_.size(); --i)
+            if (writes_[i - 1].address == address && writes_[i - 1].bytes == bytes && !writes_[i - 1].data &&
+                writes_[i - 1].fence == fence)
+                return;
+    if (writes_.size() >= kMaxWrites) {
+        everything_ = true;
+        everything_fence_ = fence;
+        return;
+    }
+    writes_.push_back({address, bytes, data, fence});
+}
+
+bool PoolMemory::read(uint64_t address, void* out, uint64_t bytes) const {
+    const auto overlaps = [&](const Write& w) {
+        return w.address < address + bytes && address < w.address + w.bytes;
+    };
+    if (everything_)
+        return false;
+    for (const Write& w : writes_)
+        if (!w.data && overlaps(w))
+            return false;
+    std::memcpy(out, reinterpret_cast<const void*>(address), bytes);
+    for (const Write& w : writes_) {
+        if (!overlaps(w))
+            continue;
+        const uint64_t from = std::max(address, w.address),
+                       to = std::min(address + bytes, w.address + w.bytes);
+        std::memcpy(static_cast<uint8_t*>(out) + (from - address), w.data + (from - w.address), to - from);
+    }
+    return true;
+}
+
+void PoolMemory::settle(uint64_t fence) {
+    std::erase_if(writes_, [&](const Write& w) { return w.fence <= fence; });
+    if (everything_fence_ <= fence)
+        everything_ = false;
 }
 
 void PoolMemory::before_submit() {
@@ -57,14 +93,24 @@ void PoolMemory::before_submit() {
 }
 
 void PoolMemory::after_submit(uint64_t fence) {
-    if (writes_.empty())
+    const bool copied = std::any_of(writes_.begin(), writes_.end(), [&](const Write& w) {
+        const Pool* p = pool_at(w.address, w.bytes);
+        return p && !p->in_place;
+    });
+    if (!copied && !everything_) {
+        settle(device_.completed());
         return;
+    }
     device_.wait(fence, ~uint64_t{0});
+    if (everything_) // the list is not complete: whole pools come back
+        for (const Pool& p : pools_)
+            if (!p.in_place)
+                std::memcpy(p.info.memory, p.buffer.map, p.info.size);
     for (const Write& w : writes_)
-        if (const Pool* p = pool_at(w.address, w.bytes))
+        if (const Pool* p = pool_at(w.address, w.bytes); p && !p->in_place)
             std::memcpy(reinterpret_cast<void*>(w.address),
                         p->buffer.map + (w.address - reinterpret_cast<uint64_t>(p->info.memory)), w.bytes);
-    writes_.clear();
+    settle(fence);
 }
 
 } // namespace dmsh::replay::vulkan

@@ -1,6 +1,7 @@
 // Makes, fills and stores host images.
 #include "runtime/replay/vulkan/textures.h"
 #include "runtime/nvn/states.h"
+#include "runtime/replay/vulkan/depth_planes.h"
 #include "runtime/replay/vulkan/formats.h"
 #define XXH_INLINE_ALL
 #include <algorithm>
@@ -230,10 +231,6 @@ void Textures::fill(Image& image) {
     const VkImageAspectFlags aspect = aspects(t.format);
     if (t.samples > 1 || f.bytes == 0)
         return; // multisampled content never comes from storage
-    if (aspect & (aspect - 1)) {
-        report(Report::unsupported, "upload of %s", nvn::format_name(t.format));
-        return;
-    }
     device_.full_barrier();
     for (uint32_t layer = 0; layer < image.layers; ++layer)
         for (uint32_t level = 0; level < image.layout.level_count; ++level) {
@@ -257,6 +254,11 @@ void Textures::fill(Image& image) {
             copy.imageExtent = {std::max(1u, t.width >> level),
                                 image.type == VK_IMAGE_TYPE_1D ? 1 : std::max(1u, t.height >> level),
                                 image.type == VK_IMAGE_TYPE_3D ? std::max(1u, t.depth >> level) : 1};
+            if (packed_depth(t.format)) {
+                if (!upload_planes(device_, image.image, t.format, staging.map, copy))
+                    return;
+                continue;
+            }
             vkCmdCopyBufferToImage(device_.commands(), staging.buffer, image.image, VK_IMAGE_LAYOUT_GENERAL,
                                    1, &copy);
         }
@@ -271,10 +273,8 @@ void Textures::store(const nvn::TextureDesc& texture) {
     const nvn::TextureDesc& t = image->texture;
     const VkImageAspectFlags aspect = aspects(t.format);
     const nvn::FormatInfo f = nvn::format_info(t.format);
-    if ((aspect & (aspect - 1)) || !Host::get().pool_at(t.address, image->layout.storage_bytes)) {
-        report(Report::unsupported, "storing %s", nvn::format_name(t.format));
-        return;
-    }
+    if (!Host::get().pool_at(t.address, image->layout.storage_bytes))
+        return; // its pool is gone
     // One level of one layer at a time, each behind its own wait: this is the slow road of ReadTexels.
     for (uint32_t layer = 0; layer < image->layers; ++layer)
         for (uint32_t level = 0; level < image->layout.level_count; ++level) {
@@ -290,11 +290,18 @@ void Textures::store(const nvn::TextureDesc& texture) {
             copy.imageExtent = {std::max(1u, t.width >> level),
                                 image->type == VK_IMAGE_TYPE_1D ? 1 : std::max(1u, t.height >> level),
                                 image->type == VK_IMAGE_TYPE_3D ? std::max(1u, t.depth >> level) : 1};
-            vkCmdCopyImageToBuffer(device_.commands(), image->image, VK_IMAGE_LAYOUT_GENERAL, out.buffer, 1,
-                                   &copy);
+            DepthPlanes planes;
+            if (packed_depth(t.format)) {
+                if (!download_planes(device_, image->image, copy, planes))
+                    return;
+            } else {
+                vkCmdCopyImageToBuffer(device_.commands(), image->image, VK_IMAGE_LAYOUT_GENERAL, out.buffer,
+                                       1, &copy);
+            }
             device_.full_barrier();
             if (!device_.wait(device_.flush(), ~uint64_t{0}))
                 return;
+            planes.pack(t.format, out.map);
             auto* storage =
                 reinterpret_cast<uint8_t*>(t.address) + layer * image->layout.layer_bytes + l.offset;
             if (image->layout.linear) {
@@ -359,9 +366,9 @@ bool shape(const Image& image, const nvn::ResolvedView& v, const Binding& b, Vie
     key.type = view_type(b.dim, b.arrayed);
     key.base_level = v.base_level;
     key.level_count = v.level_count;
-    key.base_layer = v.base_layer;
+    key.base_layer = image.type == VK_IMAGE_TYPE_3D ? 0 : v.base_layer;
     key.layer_count = 1;
-    const uint32_t left = image.layers - v.base_layer;
+    const uint32_t left = image.layers - key.base_layer;
     if (b.dim == ImageDim::cube) {
         const uint32_t faces = std::min(v.layer_count, left) / 6 * 6;
         key.layer_count = b.arrayed ? faces : 6;
@@ -421,15 +428,8 @@ VkImageView Textures::attachment_view(Image& image, const nvn::BoundTexture& bou
     key.aspect = aspects(image.texture.format);
     key.format = key.aspect == VK_IMAGE_ASPECT_COLOR_BIT ? texture_format(v.format) : image.format;
     key.base_level = v.base_level;
-    if (image.type == VK_IMAGE_TYPE_3D) { // a slice of a volume is a layer of a 2D view
-        key.base_layer = v.base_layer;
-        key.layer_count = std::max(1u, image.texture.depth >> v.base_level) - v.base_layer;
-        if (bound.view.set & nvn::kViewLayers)
-            key.layer_count = std::min<uint32_t>(key.layer_count, bound.view.layer_count);
-    } else {
-        key.base_layer = v.base_layer;
-        key.layer_count = v.layer_count;
-    }
+    key.base_layer = v.base_layer; // of a volume: a slice is a layer of a 2D view
+    key.layer_count = v.layer_count;
     key.type = image.type == VK_IMAGE_TYPE_1D ? VK_IMAGE_VIEW_TYPE_1D_ARRAY
                : key.layer_count > 1          ? VK_IMAGE_VIEW_TYPE_2D_ARRAY
                                               : VK_IMAGE_VIEW_TYPE_2D;
