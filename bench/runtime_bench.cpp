@@ -1,79 +1,13 @@
-// The runtime's costs: opening a pack and looking programs up, recording and replaying a draw, texture
-// copies.
-#include "archivers/pack/library_writer.h"
+// The runtime's costs: recording and replaying a draw, submitting nothing, texture copies.
 #include "runtime/nvn/recorder.h"
-#include "runtime/pack/library_pack.h"
 #include "runtime/replay/interpreter.h"
 #include "runtime/replay/null/null_backend.h"
 #include <algorithm>
 #include <benchmark/benchmark.h>
 #include <cstdlib>
-#include <filesystem>
-#include <random>
 
 namespace dmsh {
 namespace {
-
-constexpr unsigned kPrograms = 130000;
-
-// A pack of many small programs in a file of its own; keys are random as hashes are.
-struct BigPack {
-    std::string path = (std::filesystem::temp_directory_path() / "dmsh_bench_runtime.dmlib").string();
-    std::vector<uint64_t> keys;
-    BigPack() {
-        std::mt19937_64 random(1);
-        LibraryWriter writer("vulkan", "bench");
-        ProgramReflection r;
-        r.interface.stage = Stage::fragment;
-        r.interface.bindings.resize(6);
-        const std::vector<uint8_t> code(512, 7);
-        const auto encoded = encode_program(0, r, SliceKind::spirv, code);
-        for (unsigned i = 0; i < kPrograms; ++i) {
-            EncodedProgram p = *encoded;
-            p.key = random();
-            keys.push_back(p.key);
-            writer.add(std::move(p));
-        }
-        (void)static_cast<bool>(writer.write(path));
-        std::shuffle(keys.begin(), keys.end(), random);
-    }
-    ~BigPack() { std::filesystem::remove(path); }
-};
-
-BigPack& big_pack() {
-    static BigPack p;
-    return p;
-}
-
-void PackOpen(benchmark::State& state) {
-    big_pack();
-    for (auto _ : state) {
-        auto pack = LibraryPack::open(big_pack().path);
-        benchmark::DoNotOptimize(pack->size());
-    }
-}
-BENCHMARK(PackOpen)->Unit(benchmark::kMicrosecond);
-
-void PackLookUp(benchmark::State& state) {
-    auto pack = LibraryPack::open(big_pack().path);
-    size_t i = 0;
-    for (auto _ : state) {
-        benchmark::DoNotOptimize(pack->find(big_pack().keys[i]));
-        i = i + 1 == kPrograms ? 0 : i + 1;
-    }
-}
-BENCHMARK(PackLookUp);
-
-void PackReflection(benchmark::State& state) {
-    auto pack = LibraryPack::open(big_pack().path);
-    uint32_t i = 0;
-    for (auto _ : state) {
-        auto r = pack->reflection(i);
-        benchmark::DoNotOptimize(r->interface.bindings.size());
-        i = i + 1 == pack->size() ? 0 : i + 1;
-    }
-}
-BENCHMARK(PackReflection);
 
 // A guest that binds and draws.
 struct BenchGuest {
@@ -169,32 +103,55 @@ void SubmitEmptyList(benchmark::State& state) {
 }
 BENCHMARK(SubmitEmptyList);
 
-// Texture copies beside memcpy of the same bytes.
-void Deswizzle(benchmark::State& state) {
+// Texture copies beside memcpy of the same bytes: 1024 x 1024 elements of some bytes, both piece orders.
+constexpr uint32_t kSide = 1024;
+
+struct Texels {
     nvn::LayoutInput in;
-    in.bytes = static_cast<uint8_t>(state.range(0));
-    in.width = 1024, in.height = 1024;
-    const auto layout = nvn::texture_layout(in);
-    const nvn::LevelLayout& l = layout->levels[0];
-    std::vector<uint8_t> storage(l.bytes, 1), rows(size_t{l.row_bytes} * l.height);
+    nvn::TextureLayout layout;
+    std::vector<uint8_t> storage, rows;
+    explicit Texels(int64_t bytes) {
+        in.bytes = static_cast<uint8_t>(bytes);
+        in.width = in.height = kSide;
+        layout = *nvn::texture_layout(in);
+        storage.assign(layout.levels[0].bytes, 1);
+        rows.assign(size_t{layout.levels[0].row_bytes} * layout.levels[0].height, 2);
+    }
+};
+
+void Deswizzle(benchmark::State& state) {
+    Texels t(state.range(0));
+    const nvn::LevelLayout& l = t.layout.levels[0];
     for (auto _ : state) {
-        nvn::deswizzle(l, in.bytes, storage.data(), l.bytes, {0, 0, 0, l.width, l.height, 1}, rows.data(),
-                       l.row_bytes, rows.size());
+        nvn::deswizzle(l, t.in.bytes, t.storage.data(), l.bytes, {0, 0, 0, l.width, l.height, 1}, t.rows.data(),
+                       l.row_bytes, t.rows.size(), static_cast<nvn::GobOrder>(state.range(1)));
         benchmark::ClobberMemory();
     }
-    state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * rows.size()));
+    state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * t.rows.size()));
 }
-BENCHMARK(Deswizzle)->Arg(4)->Arg(8)->Arg(16);
+BENCHMARK(Deswizzle)->ArgNames({"bytes", "order"})->ArgsProduct({{1, 2, 4, 8, 16}, {0, 1}});
+
+void Swizzle(benchmark::State& state) {
+    Texels t(state.range(0));
+    const nvn::LevelLayout& l = t.layout.levels[0];
+    for (auto _ : state) {
+        nvn::swizzle(l, t.in.bytes, t.storage.data(), l.bytes, {0, 0, 0, l.width, l.height, 1}, t.rows.data(),
+                     l.row_bytes, t.rows.size(), static_cast<nvn::GobOrder>(state.range(1)));
+        benchmark::ClobberMemory();
+    }
+    state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * t.rows.size()));
+}
+BENCHMARK(Swizzle)->ArgNames({"bytes", "order"})->ArgsProduct({{1, 2, 4, 8, 16}, {0, 1}});
 
 void Memcpy(benchmark::State& state) {
-    std::vector<uint8_t> from(size_t{1} << 20 << 2, 1), to(from.size());
+    std::vector<uint8_t> from(size_t{kSide} * kSide * static_cast<size_t>(state.range(0)), 1), to(from.size());
     for (auto _ : state) {
         std::memcpy(to.data(), from.data(), from.size());
         benchmark::ClobberMemory();
     }
     state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * from.size()));
 }
-BENCHMARK(Memcpy);
+BENCHMARK(Memcpy)->ArgName("bytes")->Arg(1)->Arg(2)->Arg(4)->Arg(8)->Arg(16);
 
 } // namespace
 } // namespace dmsh

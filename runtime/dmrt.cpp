@@ -44,7 +44,7 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const RuntimeOptions& options) 
     for (LibraryPack& pack : packs)
         host.add_library(std::move(pack));
     host.set_key_skip(options.key_skip);
-    host.set_api_version(options.api_major, options.api_minor);
+    host.set_sdk(options.sdk);
     r->interpreter_ = std::make_unique<replay::Interpreter>(*r->backend_);
     host.set_executor(r->interpreter_.get());
     return r;

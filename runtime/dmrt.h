@@ -17,7 +17,7 @@ struct RuntimeOptions {
     bool validation = false;
     bool import_memory = true;
     KeySkip key_skip = {};
-    int api_major = 55, api_minor = 15; // 53, 313 for guests of SDK 10 and older
+    nvn::Sdk sdk = {}; // nvn::sdk_of() by the guest's SDK version
 };
 
 // One at a time per process: NVN's objects are the process's. Destroyed after the guest stopped calling.

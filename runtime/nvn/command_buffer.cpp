@@ -106,9 +106,10 @@ void copy_buffer_texture(NVNcommandBuffer* cmd, bool to_buffer, uint64_t buffer,
                          const NVNtextureView* view, const NVNcopyRegion* region, int flags,
                          const char* call) {
     TextureRecord t;
-    if (!cmd || !region || !fill(t, texture, view, call))
+    const Recorder* recorder = recorder_of(cmd);
+    if (!recorder || !region || !fill(t, texture, view, call))
         return;
-    const bool strides = cmd->row_stride || cmd->image_stride;
+    const bool strides = recorder->row_stride || recorder->image_stride;
     if (auto* r = record<CopyBufferTextureRecord>(cmd, Op::copy_buffer_texture, strides ? 16 : 0)) {
         r->flags = static_cast<uint16_t>(flags);
         r->to_buffer = to_buffer;
@@ -116,7 +117,7 @@ void copy_buffer_texture(NVNcommandBuffer* cmd, bool to_buffer, uint64_t buffer,
         r->texture = t;
         r->region = *region;
         if (strides) {
-            const int64_t values[2] = {cmd->row_stride, cmd->image_stride};
+            const int64_t values[2] = {recorder->row_stride, recorder->image_stride};
             std::memcpy(r + 1, values, sizeof values);
         }
     }
@@ -146,7 +147,14 @@ void nvnCommandBufferBindColorState(NVNcommandBuffer* cmd, const NVNcolorState* 
     state32(cmd, Op::bind_color, s ? &s->word : nullptr);
 }
 void nvnCommandBufferBindMultisampleState(NVNcommandBuffer* cmd, const NVNmultisampleState* s) {
-    state32(cmd, Op::bind_multisample, s ? &s->word : nullptr);
+    if (!s)
+        return;
+    const bool positions = multisample::LocationsEnable::get(s->word);
+    if (auto* r = record<StateRecord32>(cmd, Op::bind_multisample, positions ? sizeof s->positions : 0)) {
+        r->word = s->word;
+        if (positions)
+            std::memcpy(r + 1, s->positions, sizeof s->positions);
+    }
 }
 void nvnCommandBufferBindPolygonState(NVNcommandBuffer* cmd, const NVNpolygonState* s) {
     state32(cmd, Op::bind_polygon, s ? &s->word : nullptr);
@@ -465,19 +473,42 @@ void nvnCommandBufferWaitSync(NVNcommandBuffer* cmd, const NVNsync* sync) {
 
 // Recorder state: takes no command memory, travels with the copies.
 void nvnCommandBufferSetCopyRowStride(NVNcommandBuffer* cmd, ptrdiff_t stride) {
-    if (cmd)
-        cmd->row_stride = stride;
+    if (Recorder* r = recorder_of(cmd))
+        r->row_stride = stride;
 }
 void nvnCommandBufferSetCopyImageStride(NVNcommandBuffer* cmd, ptrdiff_t stride) {
-    if (cmd)
-        cmd->image_stride = stride;
+    if (Recorder* r = recorder_of(cmd))
+        r->image_stride = stride;
 }
 ptrdiff_t nvnCommandBufferGetCopyRowStride(const NVNcommandBuffer* cmd) {
-    return cmd ? cmd->row_stride : 0;
+    const Recorder* r = recorder_of(cmd);
+    return r ? r->row_stride : 0;
 }
 ptrdiff_t nvnCommandBufferGetCopyImageStride(const NVNcommandBuffer* cmd) {
-    return cmd ? cmd->image_stride : 0;
+    const Recorder* r = recorder_of(cmd);
+    return r ? r->image_stride : 0;
 }
+
+void nvnCommandBufferBindTexturesDeferred(NVNcommandBuffer* cmd, NVNshaderStage stage, int first, int count,
+                                          NVNbufferAddress handles) {
+    if (!in_range(stage, 1, kMaxStages, __func__) || !in_range(first, count, kMaxTextures, __func__))
+        return;
+    if (auto* r = record<BindDeferredRecord>(cmd, Op::bind_handles_deferred)) {
+        r->stage = static_cast<uint8_t>(stage);
+        r->kind = HandleKind::texture;
+        r->first = static_cast<uint8_t>(first);
+        r->count = static_cast<uint8_t>(count);
+        r->address = word64(handles);
+    }
+}
+
+// Hints for what this host does not have: hierarchical depth, compressed targets, visibility tests.
+void nvnCommandBufferSaveZCullData(NVNcommandBuffer*, NVNbufferAddress, size_t) {}
+void nvnCommandBufferRestoreZCullData(NVNcommandBuffer*, NVNbufferAddress, size_t) {}
+void nvnCommandBufferSetColorReductionEnable(NVNcommandBuffer*, NVNboolean) {}
+void nvnCommandBufferSetColorReductionThresholds(NVNcommandBuffer*, NVNformatClass, int, int) {}
+void nvnCommandBufferSetStencilCullCriteria(NVNcommandBuffer*, NVNstencilFunc, int, int) {}
+void nvnCommandBufferSetRepresentativeFragmentTest(NVNcommandBuffer*, NVNboolean) {}
 
 // Debug groups and tiling hints change nothing that is drawn.
 void nvnCommandBufferPushDebugGroupStatic(NVNcommandBuffer*, uint32_t, const char*) {}

@@ -3,12 +3,63 @@
 #include "runtime/nvn/host.h"
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 namespace dmsh::nvn {
 namespace {
 
-constexpr int32_t kMaxItem = 0xa9;
-constexpr int kCodeMinorReported = 16; // games carry shaders up to 1.16 whatever their SDK
+constexpr int32_t kMaxItemX1 = 0x68, kMaxItemNvn2 = 0xa9;
+constexpr int kDefaultNvn2 = 231; // what the second console's driver answers for items that it does not have
+
+// Tegra X1's constants; nothing for items without one.
+std::optional<int> x1_integer(int item) {
+    switch (item) {
+#define NVN_DEVICE_INTEGER(item, value)                                                                      \
+    case item: return value;
+#define NVN_DEVICE_INTEGER_NVN2(item, value)
+#include "runtime/nvn/device_integers.def"
+#undef NVN_DEVICE_INTEGER
+#undef NVN_DEVICE_INTEGER_NVN2
+    default: return std::nullopt;
+    }
+}
+
+// Where the second console's constants differ.
+std::optional<int> nvn2_integer(int item) {
+    switch (item) {
+#define NVN_DEVICE_INTEGER(item, value)
+#define NVN_DEVICE_INTEGER_NVN2(item, value)                                                                 \
+    case item: return value;
+#include "runtime/nvn/device_integers.def"
+#undef NVN_DEVICE_INTEGER
+#undef NVN_DEVICE_INTEGER_NVN2
+    default: return std::nullopt;
+    }
+}
+
+int device_integer(int item) {
+    const Sdk& sdk = Host::get().sdk;
+    switch (item) {
+    case NVN_DEVICE_INFO_API_MAJOR_VERSION: return sdk.api_major;
+    case NVN_DEVICE_INFO_API_MINOR_VERSION: return sdk.api_minor;
+    case NVN_DEVICE_INFO_GLSLC_MAX_SUPPORTED_GPU_CODE_MINOR_VERSION: return sdk.code_minor;
+    default: break;
+    }
+    if (!sdk.nvn2) {
+        if (item < 0 || item > kMaxItemNvn2)
+            report(Report::bad_argument, "device integer 0x%x", static_cast<unsigned>(item));
+        return x1_integer(item).value_or(0);
+    }
+    if (item < 0 || item > kMaxItemNvn2)
+        return kDefaultNvn2;
+    if (const auto v = nvn2_integer(item))
+        return *v;
+    if (const auto v = x1_integer(item))
+        return *v;
+    if (item > kMaxItemX1) // read from the device at run time there; the values are not known
+        report(Report::bad_argument, "device integer 0x%x is not known", static_cast<unsigned>(item));
+    return 0;
+}
 
 uint64_t now_ns() {
     return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -19,11 +70,19 @@ uint64_t now_ns() {
 std::atomic<int32_t> g_debug_domains{0};
 
 } // namespace
+
+Sdk sdk_of(bool nvn2, int major, int minor) {
+    if (!nvn2) // GPU code up to 1.16 is reported whatever the SDK: games carry newer shaders than their SDK's
+        return major <= 10 ? Sdk{false, 53, 313, 16} : Sdk{false, 55, 15, 16};
+    return major < 21 || (major == 21 && minor < 4) ? Sdk{true, 231, 30, 17} : Sdk{true, 231, 39, 20};
+}
 } // namespace dmsh::nvn
 
 using namespace dmsh::nvn;
 
 extern "C" {
+
+uint32_t nvnPrivate0 = 0;
 
 PFNNVNGENERICFUNCPTRPROC nvnBootstrapLoader(const char* name) {
     return find_entry_point(name);
@@ -58,21 +117,7 @@ void nvnDeviceSetDebugLabel(NVNdevice*, const char*) {}
 void nvnDeviceGetInteger(const NVNdevice*, NVNdeviceInfo item, int* out) {
     if (!out)
         return;
-    switch (static_cast<int>(item)) {
-    case NVN_DEVICE_INFO_API_MAJOR_VERSION: *out = Host::get().api_major; return;
-    case NVN_DEVICE_INFO_API_MINOR_VERSION: *out = Host::get().api_minor; return;
-    case NVN_DEVICE_INFO_GLSLC_MAX_SUPPORTED_GPU_CODE_MINOR_VERSION: *out = kCodeMinorReported; return;
-#define NVN_DEVICE_INTEGER(item, value)                                                                      \
-    case item:                                                                                               \
-        *out = value;                                                                                        \
-        return;
-#include "runtime/nvn/device_integers.def"
-#undef NVN_DEVICE_INTEGER
-    default:
-        *out = 0;
-        if (item < 0 || item > kMaxItem)
-            report(Report::bad_argument, "device integer 0x%x", static_cast<unsigned>(item));
-    }
+    *out = device_integer(static_cast<int>(item));
 }
 
 uint64_t nvnDeviceGetCurrentTimestampInNanoseconds(const NVNdevice*) {
@@ -133,6 +178,15 @@ NVNboolean nvnDeviceRegisterFastClearDepth(NVNdevice*, float) {
 }
 void nvnDeviceApplyDeferredFinalizes(NVNdevice*, int) {}
 void nvnDeviceFinalizeCommandHandle(NVNdevice*, NVNcommandHandle) {}
+// The callback may finalise what it is shown.
+void nvnDeviceWalkDebugDatabase(const NVNdevice*, NVNdebugObjectType type,
+                                PFNNVNWALKDEBUGDATABASECALLBACKPROC callback, void* user) {
+    if (!callback)
+        return;
+    for (const void* object : Host::get().tracked(type))
+        callback(const_cast<void*>(object), user);
+}
+void nvnSetExternalDebuggerEnabledNVX() {}
 NVNboolean nvnDeviceIsExternalDebuggerAttached(const NVNdevice*) {
     return 0;
 }

@@ -2,6 +2,7 @@
 #include "runtime/nvn/host.h"
 #include "runtime/abi/program_key.h"
 #include "runtime/nvn/formats.h"
+#include "runtime/nvn/recorder.h"
 #include "runtime/nvn/safe_memory.h"
 #include <algorithm>
 #include <cstring>
@@ -39,11 +40,15 @@ void Host::reset() {
     lent_.clear();
     lent_control_.clear();
     lent_bytes_ = 0;
+    windows_.clear();
+    tracked_.clear();
+    Recorders::get().reset();
+    stall_limit_ns = uint64_t{3600} * 1000000000;
     skip_offset_ = skip_length_ = 0;
     window_origin = NVN_WINDOW_ORIGIN_MODE_LOWER_LEFT;
     depth_mode = NVN_DEPTH_MODE_NEAR_IS_MINUS_W;
     gob_order = GobOrder::tegra_x1;
-    api_major = 55, api_minor = 15;
+    sdk = {};
 }
 
 void Host::set_executor(Executor* executor) {
@@ -64,9 +69,9 @@ void Host::set_key_skip(KeySkip skip) {
     skip_length_ = skip.length;
 }
 
-void Host::set_api_version(int major, int minor) {
-    api_major = major;
-    api_minor = minor;
+void Host::set_sdk(const Sdk& value) {
+    sdk = value;
+    gob_order = value.nvn2 ? GobOrder::switch2 : GobOrder::tegra_x1;
 }
 
 uint32_t Host::next_serial() {
@@ -101,6 +106,7 @@ void Host::remove_pool(const NVNmemoryPool* object) {
     const std::lock_guard hold(submit_lock_);
     if (executor_)
         executor_->pool_removed(*p); // waits for the GPU: afterwards nobody reads the memory
+    Recorders::get().forget_memory(p->memory, p->size);
     const std::unique_lock pools(pools_lock_);
     std::erase_if(pools_, [&](const PoolInfo& x) { return x.serial == p->serial; });
 }
@@ -295,6 +301,36 @@ std::shared_ptr<const Program> Host::find_program(uint32_t serial) {
     return fresh;
 }
 
+bool Host::set_sample_shading(uint32_t serial, int mode) {
+    const std::unique_lock hold(programs_lock_);
+    const auto it = programs_.find(serial);
+    if (it == programs_.end() || mode < 0 || mode > NVN_SAMPLE_SHADING_MODE_FORCE_SAMPLE_SHADING_OFF)
+        return false;
+    auto fresh = std::make_shared<Program>(*it->second);
+    fresh->sample_shading = mode;
+    it->second = std::move(fresh);
+    return true;
+}
+
+// Live objects.
+
+void Host::track(NVNdebugObjectType type, const void* object) {
+    const std::lock_guard hold(tracked_lock_);
+    tracked_[type].insert(object);
+}
+
+void Host::untrack(NVNdebugObjectType type, const void* object) {
+    const std::lock_guard hold(tracked_lock_);
+    tracked_[type].erase(object);
+}
+
+std::vector<const void*> Host::tracked(NVNdebugObjectType type) const {
+    const std::lock_guard hold(tracked_lock_);
+    const auto it = tracked_.find(type);
+    return it == tracked_.end() ? std::vector<const void*>()
+                                : std::vector<const void*>(it->second.begin(), it->second.end());
+}
+
 // Texture and sampler ids.
 
 uint32_t Host::add_texture_pool(int count) {
@@ -457,6 +493,9 @@ Result<TextureLayout> layout_of(const TextureDesc& t) {
     in.packaged = t.packaged;
     in.packaged_height = t.packaged_blocks & 15;
     in.packaged_depth = t.packaged_blocks >> 4;
+    in.sparse = t.flags & NVN_TEXTURE_FLAGS_SPARSE;
+    in.packaged_columns = t.packaged_columns & 15;
+    in.video_decode = t.flags & NVN_TEXTURE_FLAGS_VIDEO_DECODE;
     in.stride = t.target == NVN_TEXTURE_TARGET_BUFFER ? t.width * f.bytes : t.stride;
     return texture_layout(in);
 }

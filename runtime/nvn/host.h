@@ -4,9 +4,12 @@
 #include "runtime/nvn/report.h"
 #include "runtime/nvn/texture_layout.h"
 #include "runtime/pack/library_pack.h"
+#include <array>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <shared_mutex>
 #include <unordered_map>
 #include <vector>
@@ -24,8 +27,18 @@ struct PoolInfo {
     uint64_t size = 0;
     uint32_t flags = 0;
     uint32_t serial = 0; // never reused
+    bool is_virtual() const { return flags & NVN_MEMORY_POOL_FLAGS_VIRTUAL; }
     bool cpu_access() const { return !(flags & NVN_MEMORY_POOL_FLAGS_CPU_NO_ACCESS); }
 };
+
+// What the guest's SDK decides: answers to version queries, the texture piece order of its machine.
+struct Sdk {
+    bool nvn2 = false;
+    int api_major = 55, api_minor = 15;
+    int code_minor = 16; // newest GPU code minor version
+};
+// By SDK version: NVN 53.313 up to SDK 10, 55.15 later; NVN2 231.30 up to SDK 21.3, 231.39 later.
+Sdk sdk_of(bool nvn2, int major, int minor);
 
 // A texture id's or sampler id's content: a copy taken at registration.
 struct TextureSlot {
@@ -57,7 +70,22 @@ struct ProgramStage {
 
 struct Program {
     uint32_t serial = 0;
+    int sample_shading = NVN_SAMPLE_SHADING_MODE_DEFAULT_FRAGMENT;
     ProgramStage stages[kStageCount];
+};
+
+// A swapchain: the textures take turns.
+struct Window {
+    std::array<TextureDesc, 4> textures;
+    std::array<uint64_t, 4> presented{}; // receipt behind the last present of each
+    int count = 0, active = 0, next = 0;
+};
+
+struct Present {
+    uint32_t window = 0; // serial
+    int interval = 1;
+    TextureDesc texture;
+    NVNrectangle crop{};
 };
 
 // What runs recorded commands. The replay implements it; nvn only calls it. All calls are made under
@@ -72,12 +100,25 @@ class Executor {
     virtual void program_removed(uint32_t serial) = 0;
     // Runs the lists that `handles` name, in order.
     virtual void submit(uint32_t queue, const NVNcommandHandle* handles, int count) = 0;
-    // Starts everything submitted so far and answers the fence behind it (1, 2, ...).
-    virtual uint64_t flush() = 0;
-    // Waits for a fence; false when `timeout_ns` passed first.
-    virtual bool wait(uint64_t fence, uint64_t timeout_ns) = 0;
+    // Starts everything submitted so far.
+    virtual void flush() = 0;
     // Copies a box of a texture whose content may be newer than its storage into the storage.
     virtual void store_texture(const TextureDesc& texture) = 0;
+
+    // Receipts (1, 2, ...) stand for points in a queue's work. A queue may be parked behind an event or another
+    // queue, so a receipt exists before the GPU's own fence does.
+    virtual uint64_t fence_receipt(uint32_t queue) = 0; // behind the work submitted so far
+    virtual void wait_receipt(uint32_t queue, uint64_t receipt) = 0; // later work of the queue waits
+    virtual bool receipt_done(uint64_t receipt) = 0;
+    virtual uint64_t present(uint32_t queue, const Present& present) = 0; // in queue order; the receipt behind it
+    // Applies the signals of events that are complete, in order.
+    virtual void publish_signals() = 0;
+    // Runs parked work that became ready.
+    virtual void advance() = 0;
+
+    // These two wait on the CPU and are called without submit_lock().
+    virtual bool await_receipt(uint64_t receipt, uint64_t timeout_ns) = 0;
+    virtual void finish(uint32_t queue) = 0;
 };
 
 // The process's NVN host. One exists; tests reset it.
@@ -92,7 +133,8 @@ class Host {
     // Packs are searched in the order of their addition.
     void add_library(LibraryPack pack);
     void set_key_skip(KeySkip skip);
-    void set_api_version(int major, int minor);
+    // Versions and the piece order of the machine that this SDK is for.
+    void set_sdk(const Sdk& sdk);
 
     std::recursive_mutex& submit_lock() { return submit_lock_; }
 
@@ -108,6 +150,7 @@ class Host {
     void remove_program(uint32_t serial);
     bool set_shaders(uint32_t serial, int count, const NVNshaderData* data);
     std::shared_ptr<const Program> find_program(uint32_t serial);
+    bool set_sample_shading(uint32_t serial, int mode);
 
     // Texture and sampler pools by serial (their own spaces, from 1).
     uint32_t add_texture_pool(int count);
@@ -120,6 +163,18 @@ class Host {
     std::optional<SamplerSlot> sampler(uint32_t serial, uint32_t id) const;
 
     uint32_t next_serial();
+
+    // Windows by serial; `change` runs under their lock. False: unknown.
+    uint32_t add_window(const Window& window);
+    void remove_window(uint32_t serial);
+    bool change_window(uint32_t serial, const std::function<void(Window&)>& change);
+    // Address of the event's value; 0 (reported) for what is no event in a pool.
+    uint64_t event_address(const NVNevent* event) const;
+
+    // Live objects by NVNdebugObjectType, for nvnDeviceWalkDebugDatabase.
+    void track(NVNdebugObjectType type, const void* object);
+    void untrack(NVNdebugObjectType type, const void* object);
+    std::vector<const void*> tracked(NVNdebugObjectType type) const;
 
     // Command memory lent to recordings that overflowed (rules 112, 113).
     uint8_t* lend_segment(uint64_t bytes, const NVNcommandBuffer* owner, uint32_t recording_id);
@@ -135,7 +190,9 @@ class Host {
     int window_origin = NVN_WINDOW_ORIGIN_MODE_LOWER_LEFT;
     int depth_mode = NVN_DEPTH_MODE_NEAR_IS_MINUS_W;
     GobOrder gob_order = GobOrder::tegra_x1;
-    int api_major = 55, api_minor = 15;
+    // How long nvnQueueFinish waits for work that is parked behind an event before it gives up (reported).
+    uint64_t stall_limit_ns = uint64_t{3600} * 1000000000;
+    Sdk sdk;
 
   private:
     struct Lent {
@@ -166,6 +223,10 @@ class Host {
     std::vector<Lent> lent_;
     std::vector<std::unique_ptr<uint8_t[]>> lent_control_;
     std::atomic<uint64_t> lent_bytes_{0};
+    mutable std::mutex windows_lock_;
+    std::unordered_map<uint32_t, Window> windows_;
+    mutable std::mutex tracked_lock_;
+    std::unordered_map<int, std::set<const void*>> tracked_;
     uint32_t skip_offset_ = 0, skip_length_ = 0;
 };
 

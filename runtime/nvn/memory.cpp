@@ -80,12 +80,14 @@ NVNboolean nvnMemoryPoolInitialize(NVNmemoryPool* pool, const NVNmemoryPoolBuild
     pool->memory = b->memory;
     pool->size = b->size;
     Host::get().add_pool(pool);
+    Host::get().track(NVN_DEBUG_OBJECT_TYPE_MEMORY_POOL, pool);
     return 1;
 }
 void nvnMemoryPoolFinalize(NVNmemoryPool* pool) {
     if (!live(pool))
         return;
     Host::get().remove_pool(pool);
+    Host::get().untrack(NVN_DEBUG_OBJECT_TYPE_MEMORY_POOL, pool);
     pool->magic = 0;
 }
 void nvnMemoryPoolSetDebugLabel(NVNmemoryPool*, const char*) {}
@@ -101,6 +103,10 @@ void nvnMemoryPoolInvalidateMappedRange(const NVNmemoryPool*, ptrdiff_t, size_t)
 NVNbufferAddress nvnMemoryPoolGetBufferAddress(const NVNmemoryPool* pool) {
     const auto p = Host::get().pool(pool);
     return p ? reinterpret_cast<uint64_t>(p->memory) : 0;
+}
+NVNboolean nvnMemoryPoolMapVirtual(NVNmemoryPool*, int, const NVNmappingRequest*) {
+    report(Report::unsupported, "virtual memory pools");
+    return 0;
 }
 size_t nvnMemoryPoolGetSize(const NVNmemoryPool* pool) {
     return live(pool) ? pool->size : 0;

@@ -69,6 +69,23 @@ struct NVNvertexAttribState;
 struct NVNvertexStreamState;
 struct NVNcommandBuffer;
 struct NVNsync;
+struct NVNevent;
+struct NVNeventBuilder;
+struct NVNwindow;
+struct NVNwindowBuilder;
+using NVNnativeWindow = void*;
+struct NVNmappingRequest {
+    NVNmemoryPool* pool; // null: unmap
+    int64_t physical_offset, virtual_offset;
+    uint64_t size;
+    NVNstorageClass storage_class;
+    int32_t padding;
+};
+static_assert(sizeof(NVNmappingRequest) == 0x28);
+struct NVNtextureSparseTileLayout {
+    int32_t tiled_levels, width, height, depth; // the tile in texels
+    uint8_t reserved[16];
+};
 
 using PFNNVNGENERICFUNCPTRPROC = void (*)();
 using PFNNVNCOMMANDBUFFERMEMORYCALLBACKPROC = void (*)(NVNcommandBuffer* cmd,
@@ -77,7 +94,12 @@ using PFNNVNCOMMANDBUFFERMEMORYCALLBACKPROC = void (*)(NVNcommandBuffer* cmd,
 using PFNNVNDEBUGCALLBACKPROC = void (*)(NVNdebugCallbackSource source, NVNdebugCallbackType type, int id,
                                          NVNdebugCallbackSeverity severity, const char* message, void* user);
 
+using PFNNVNWALKDEBUGDATABASECALLBACKPROC = void (*)(void* object, void* user);
+
 extern "C" {
+
+// Stays 0: while it does, guests do not write commands past these entry points.
+extern uint32_t nvnPrivate0;
 
 // The one symbol that a guest imports: answers any name that the runtime knows, null for others.
 PFNNVNGENERICFUNCPTRPROC nvnBootstrapLoader(const char* name);
@@ -109,6 +131,9 @@ NVNdepthMode nvnDeviceGetDepthMode(const NVNdevice* device);
 uint64_t nvnDeviceGetTimestampInNanoseconds(const NVNdevice* device, const NVNcounterData* counterData);
 void nvnDeviceApplyDeferredFinalizes(NVNdevice* device, int framesComplete);
 void nvnDeviceFinalizeCommandHandle(NVNdevice* device, NVNcommandHandle handle);
+void nvnDeviceWalkDebugDatabase(const NVNdevice* device, NVNdebugObjectType type,
+                                PFNNVNWALKDEBUGDATABASECALLBACKPROC callback, void* callbackData);
+void nvnSetExternalDebuggerEnabledNVX();
 NVNseparateTextureHandle nvnDeviceGetSeparateTextureHandle(const NVNdevice* device, int textureID);
 NVNseparateSamplerHandle nvnDeviceGetSeparateSamplerHandle(const NVNdevice* device, int samplerID);
 NVNboolean nvnDeviceIsExternalDebuggerAttached(const NVNdevice* device);
@@ -132,6 +157,10 @@ NVNboolean nvnQueueBuilderGetControlMemorySize(const NVNqueueBuilder* builder, i
 NVNboolean nvnQueueBuilderGetCommandFlushThreshold(const NVNqueueBuilder* builder, int* out);
 int nvnQueueBuilderGetMemorySize(const NVNqueueBuilder* builder);
 void* nvnQueueBuilderGetMemory(const NVNqueueBuilder* builder);
+void nvnQueueBuilderSetQueuePriority(NVNqueueBuilder* builder, int priority);
+int nvnQueueBuilderGetQueuePriority(const NVNqueueBuilder* builder);
+void nvnQueueBuilderSetRayTracingMemorySize(NVNqueueBuilder* builder, size_t size);
+NVNboolean nvnQueueBuilderGetRayTracingMemorySize(const NVNqueueBuilder* builder, int* out);
 
 // Queue
 NVNqueueGetErrorResult nvnQueueGetError(NVNqueue* queue, NVNqueueErrorInfo* info);
@@ -147,14 +176,42 @@ void nvnQueueFlush(NVNqueue* queue);
 void nvnQueueFinish(NVNqueue* queue);
 void nvnQueueFenceSync(NVNqueue* queue, NVNsync* sync, NVNsyncCondition condition, int flags);
 NVNboolean nvnQueueWaitSync(NVNqueue* queue, const NVNsync* sync);
+void nvnQueuePresentTexture(NVNqueue* queue, NVNwindow* window, int textureIndex);
+NVNqueueAcquireTextureResult nvnQueueAcquireTexture(NVNqueue* queue, NVNwindow* window, int* textureIndex);
 
 // Window builder and window
+void nvnWindowBuilderSetDevice(NVNwindowBuilder* builder, NVNdevice* device);
+void nvnWindowBuilderSetDefaults(NVNwindowBuilder* builder);
+void nvnWindowBuilderSetNativeWindow(NVNwindowBuilder* builder, NVNnativeWindow nativeWindow);
+void nvnWindowBuilderSetTextures(NVNwindowBuilder* builder, int numTextures, NVNtexture* const* textures);
+void nvnWindowBuilderSetPresentInterval(NVNwindowBuilder* builder, int presentInterval);
+NVNnativeWindow nvnWindowBuilderGetNativeWindow(const NVNwindowBuilder* builder);
+int nvnWindowBuilderGetPresentInterval(const NVNwindowBuilder* builder);
+const NVNdevice* nvnWindowBuilderGetDevice(const NVNwindowBuilder* builder);
+int nvnWindowBuilderGetNumTextures(const NVNwindowBuilder* builder);
+const NVNtexture* nvnWindowBuilderGetTexture(const NVNwindowBuilder* builder, int index);
+void nvnWindowBuilderSetNumActiveTextures(NVNwindowBuilder* builder, int count);
+int nvnWindowBuilderGetNumActiveTextures(const NVNwindowBuilder* builder);
+NVNboolean nvnWindowInitialize(NVNwindow* window, const NVNwindowBuilder* builder);
+void nvnWindowFinalize(NVNwindow* window);
+void nvnWindowSetDebugLabel(NVNwindow* window, const char* label);
+NVNwindowAcquireTextureResult nvnWindowAcquireTexture(NVNwindow* window, NVNsync* textureAvailableSync,
+                                                      int* textureIndex);
+NVNnativeWindow nvnWindowGetNativeWindow(const NVNwindow* window);
+int nvnWindowGetPresentInterval(const NVNwindow* window);
+void nvnWindowSetPresentInterval(NVNwindow* window, int presentInterval);
+void nvnWindowSetCrop(NVNwindow* window, int x, int y, int w, int h);
+void nvnWindowGetCrop(const NVNwindow* window, NVNrectangle* rectangle);
+void nvnWindowSetNumActiveTextures(NVNwindow* window, int count);
+int nvnWindowGetNumActiveTextures(const NVNwindow* window);
+int nvnWindowGetNumTextures(const NVNwindow* window);
 
 // Program
 NVNboolean nvnProgramInitialize(NVNprogram* program, NVNdevice* device);
 void nvnProgramFinalize(NVNprogram* program);
 void nvnProgramSetDebugLabel(NVNprogram* program, const char* label);
 NVNboolean nvnProgramSetShaders(NVNprogram* program, int count, const NVNshaderData* stageData);
+NVNboolean nvnProgramSetSampleShading(NVNprogram* program, NVNsampleShadingMode mode);
 
 // Memory pool builder and memory pool
 void nvnMemoryPoolBuilderSetDevice(NVNmemoryPoolBuilder* builder, NVNdevice* device);
@@ -171,6 +228,7 @@ void* nvnMemoryPoolMap(const NVNmemoryPool* pool);
 void nvnMemoryPoolFlushMappedRange(const NVNmemoryPool* pool, ptrdiff_t offset, size_t size);
 void nvnMemoryPoolInvalidateMappedRange(const NVNmemoryPool* pool, ptrdiff_t offset, size_t size);
 NVNbufferAddress nvnMemoryPoolGetBufferAddress(const NVNmemoryPool* pool);
+NVNboolean nvnMemoryPoolMapVirtual(NVNmemoryPool* pool, int numRequests, const NVNmappingRequest* requests);
 size_t nvnMemoryPoolGetSize(const NVNmemoryPool* pool);
 NVNmemoryPoolFlags nvnMemoryPoolGetFlags(const NVNmemoryPool* pool);
 const NVNdevice* nvnMemoryPoolBuilderGetDevice(const NVNmemoryPoolBuilder* builder);
@@ -260,6 +318,9 @@ void nvnTextureBuilderGetSwizzle(const NVNtextureBuilder* builder, NVNtextureSwi
 NVNtextureDepthStencilMode nvnTextureBuilderGetDepthStencilMode(const NVNtextureBuilder* builder);
 const void* nvnTextureBuilderGetPackagedTextureData(const NVNtextureBuilder* builder);
 ptrdiff_t nvnTextureBuilderGetStride(const NVNtextureBuilder* builder);
+void nvnTextureBuilderGetSparseTileLayout(const NVNtextureBuilder* builder,
+                                          NVNtextureSparseTileLayout* layout);
+void nvnTextureGetSparseTileLayout(const NVNtexture* texture, NVNtextureSparseTileLayout* layout);
 uint32_t nvnTextureBuilderGetGLTextureName(const NVNtextureBuilder* builder);
 size_t nvnTextureBuilderGetZCullStorageSize(const NVNtextureBuilder* builder);
 NVNmemoryPool* nvnTextureBuilderGetMemoryPool(const NVNtextureBuilder* builder);
@@ -429,6 +490,13 @@ void nvnMultisampleStateSetCoverageToColorEnable(NVNmultisampleState* multisampl
 NVNboolean nvnMultisampleStateGetCoverageToColorEnable(const NVNmultisampleState* multisample);
 void nvnMultisampleStateSetCoverageToColorOutput(NVNmultisampleState* multisample, int output);
 int nvnMultisampleStateGetCoverageToColorOutput(const NVNmultisampleState* multisample);
+void nvnMultisampleStateSetSampleLocationsEnable(NVNmultisampleState* multisample, NVNboolean enable);
+NVNboolean nvnMultisampleStateGetSampleLocationsEnable(const NVNmultisampleState* multisample);
+void nvnMultisampleStateGetSampleLocationsGrid(NVNmultisampleState* multisample, int* w, int* h);
+void nvnMultisampleStateSetSampleLocationsGridEnable(NVNmultisampleState* multisample, NVNboolean enable);
+NVNboolean nvnMultisampleStateGetSampleLocationsGridEnable(const NVNmultisampleState* multisample);
+void nvnMultisampleStateSetSampleLocations(NVNmultisampleState* multisample, int first, int count,
+                                           const float* xyPairs);
 
 // Polygon state
 void nvnPolygonStateSetDefaults(NVNpolygonState* polygon);
@@ -671,6 +739,20 @@ void nvnCommandBufferInsertDebugMarker(NVNcommandBuffer* cmd, const char* text);
 PFNNVNCOMMANDBUFFERMEMORYCALLBACKPROC nvnCommandBufferGetMemoryCallback(const NVNcommandBuffer* cmd);
 void* nvnCommandBufferGetMemoryCallbackData(const NVNcommandBuffer* cmd);
 NVNboolean nvnCommandBufferIsRecording(const NVNcommandBuffer* cmd);
+void nvnCommandBufferSaveZCullData(NVNcommandBuffer* cmd, NVNbufferAddress addr, size_t size);
+void nvnCommandBufferRestoreZCullData(NVNcommandBuffer* cmd, NVNbufferAddress addr, size_t size);
+void nvnCommandBufferWaitEvent(NVNcommandBuffer* cmd, const NVNevent* event, NVNeventWaitMode mode,
+                               uint32_t value);
+void nvnCommandBufferSignalEvent(NVNcommandBuffer* cmd, const NVNevent* event, NVNeventSignalMode mode,
+                                 NVNeventSignalLocation location, int flags, uint32_t value);
+void nvnCommandBufferSetColorReductionEnable(NVNcommandBuffer* cmd, NVNboolean enable);
+void nvnCommandBufferSetColorReductionThresholds(NVNcommandBuffer* cmd, NVNformatClass cls, int conservative,
+                                                 int aggressive);
+void nvnCommandBufferSetStencilCullCriteria(NVNcommandBuffer* cmd, NVNstencilFunc func, int ref, int mask);
+void nvnCommandBufferSetCommandMemoryCallbackEnabled(NVNcommandBuffer* cmd, NVNboolean enable);
+void nvnCommandBufferSetRepresentativeFragmentTest(NVNcommandBuffer* cmd, NVNboolean enable);
+void nvnCommandBufferBindTexturesDeferred(NVNcommandBuffer* cmd, NVNshaderStage stage, int first, int count,
+                                          NVNbufferAddress handles);
 
 // Sync
 NVNboolean nvnSyncInitialize(NVNsync* sync, NVNdevice* device);
@@ -679,5 +761,16 @@ void nvnSyncSetDebugLabel(NVNsync* sync, const char* label);
 NVNsyncWaitResult nvnSyncWait(const NVNsync* sync, uint64_t timeoutNs);
 
 // Event builder and event
+void nvnEventBuilderSetDefaults(NVNeventBuilder* builder);
+void nvnEventBuilderSetStorage(NVNeventBuilder* builder, const NVNmemoryPool* pool, int64_t offset);
+NVNboolean nvnEventInitialize(NVNevent* event, const NVNeventBuilder* builder);
+void nvnEventFinalize(NVNevent* event);
+uint32_t nvnEventGetValue(const NVNevent* event);
+void nvnEventSignal(NVNevent* event, NVNeventSignalMode mode, uint32_t value);
+const NVNmemoryPool* nvnEventBuilderGetStorage(const NVNeventBuilder* builder, int64_t* offset);
+const NVNmemoryPool* nvnEventBuilderGetMemoryPool(const NVNeventBuilder* builder);
+ptrdiff_t nvnEventBuilderGetMemoryOffset(const NVNeventBuilder* builder);
+const NVNmemoryPool* nvnEventGetMemoryPool(const NVNevent* event);
+ptrdiff_t nvnEventGetMemoryOffset(const NVNevent* event);
 
 } // extern "C"

@@ -18,6 +18,7 @@ constexpr uint32_t kDeviceMagic = magic(1), kQueueMagic = magic(2), kProgramMagi
                    kPoolMagic = magic(4);
 constexpr uint32_t kTexturePoolMagic = magic(5), kSamplerPoolMagic = magic(6), kTextureMagic = magic(7);
 constexpr uint32_t kSamplerMagic = magic(8), kCommandBufferMagic = magic(9), kSyncMagic = magic(10);
+constexpr uint32_t kEventMagic = magic(11), kWindowMagic = magic(12);
 
 // A texture without its storage's owner: everything that a backend needs to make the host's copy of it. 40
 // bytes, no padding, so that equal textures have equal bytes; recorded into command memory as a snapshot.
@@ -34,7 +35,8 @@ struct TextureDesc {
     uint8_t packaged = 0;        // 1: the two fields below decide
     uint8_t packaged_blocks = 0; // low nibble log2 height, high nibble log2 depth
     uint8_t stencil_mode = 0;    // NVNtextureDepthStencilMode
-    uint8_t reserved[5] = {};
+    uint8_t packaged_columns = 0; // low nibble log2 of a sparse tile's width in GOB columns
+    uint8_t reserved[4] = {};
 
     bool operator==(const TextureDesc&) const = default;
 };
@@ -73,8 +75,10 @@ static_assert(sizeof(NVNdevice) <= 0x3000);
 struct NVNqueueBuilder {
     const NVNdevice* device;
     uint32_t flags;
-    uint32_t set; // bit per size below that was set
-    uint64_t command_size, compute_size, control_size, flush_threshold;
+    uint16_t set;      // bit per size below that was set
+    uint16_t priority; // NVNqueuePriority
+    uint32_t command_size, compute_size, control_size, flush_threshold, ray_tracing_size;
+    uint32_t zero;
     void* memory;
     uint64_t memory_size;
 };
@@ -211,7 +215,8 @@ struct NVNchannelMaskState {
 static_assert(sizeof(NVNchannelMaskState) == 4);
 struct NVNmultisampleState {
     uint32_t word;
-    uint32_t reserved[5]; // sample positions
+    uint8_t positions[16]; // a byte per sample: x in the low nibble, y in the high, 1/16 pixel
+    uint32_t reserved;
 };
 static_assert(sizeof(NVNmultisampleState) <= 0x18);
 struct NVNpolygonState {
@@ -232,39 +237,56 @@ struct NVNvertexStreamState {
 };
 static_assert(sizeof(NVNvertexStreamState) == 8);
 
-// The byte at +0x10 is the guest's: nothing here lies on it.
+// The byte at +0x10 is the guest's: nothing here lies on it. What recording trusts is on the host (recorder.h).
 struct NVNcommandBuffer {
     uint32_t magic;
-    uint8_t recording;
-    uint8_t lent; // the current segment was lent by the host
-    uint8_t control_lent;
-    uint8_t dropped; // a record of this recording found no memory
-    PFNNVNCOMMANDBUFFERMEMORYCALLBACKPROC callback;
+    uint32_t slot;   // of the host's recorder
+    uint32_t serial; // that this slot must have
+    uint32_t zero;
     uint64_t guest_byte;
-    void* callback_data;
-    uint8_t* cursor; // next record
-    uint8_t* end;
-    uint8_t* run;                       // start of the records that no control entry names yet
-    uint8_t* base;                      // of the current segment
-    std::atomic<uint64_t> command_size; // last AddCommandMemory; read by other threads while recording
-    uint64_t used_before;               // bytes since the last AddCommandMemory in segments already left
-    uint8_t* control_base;
-    uint8_t* control_cursor;
-    uint8_t* control_end;
-    uint64_t first_entry; // handle of the recording, 0 while it has no entry
-    int64_t row_stride, image_stride;
-    uint64_t control_size;
-    uint32_t recording_id;
-    uint32_t control_used;
 };
 static_assert(offsetof(NVNcommandBuffer, guest_byte) == 0x10 && sizeof(NVNcommandBuffer) <= 0xa0);
 
 struct NVNsync {
     uint32_t magic;
     uint32_t reserved;
-    std::atomic<uint64_t> fence; // submission that signals it; 0 = never fenced
+    std::atomic<uint64_t> fence; // receipt of the submission that signals it; 0 = never fenced
 };
 static_assert(sizeof(NVNsync) <= 0x40);
+
+struct NVNeventBuilder {
+    const NVNmemoryPool* pool;
+    int64_t offset;
+};
+static_assert(sizeof(NVNeventBuilder) <= 0x20);
+
+// The event's value is the 32-bit word at offset in the pool.
+struct NVNevent {
+    uint32_t magic;
+    uint32_t zero;
+    const NVNmemoryPool* pool;
+    int64_t offset;
+};
+static_assert(sizeof(NVNevent) <= 0x40);
+
+struct NVNwindowBuilder {
+    const NVNdevice* device;
+    void* native;
+    const NVNtexture* textures[4];
+    int32_t interval;
+    uint8_t count, active;
+    uint16_t zero;
+};
+static_assert(sizeof(NVNwindowBuilder) <= 0x40);
+
+struct NVNwindow {
+    uint32_t magic;
+    uint32_t serial; // the swapchain is in the host's table
+    void* native;
+    int32_t interval;
+    int32_t crop[4]; // all zero: none was set
+};
+static_assert(sizeof(NVNwindow) <= 0x180);
 
 namespace dmsh::nvn {
 
@@ -317,5 +339,13 @@ template <>
 inline constexpr size_t kGuestBytes<NVNcommandBuffer> = 0xa0;
 template <>
 inline constexpr size_t kGuestBytes<NVNsync> = 0x40;
+template <>
+inline constexpr size_t kGuestBytes<NVNevent> = 0x40;
+template <>
+inline constexpr size_t kGuestBytes<NVNeventBuilder> = 0x20;
+template <>
+inline constexpr size_t kGuestBytes<NVNwindow> = 0x180;
+template <>
+inline constexpr size_t kGuestBytes<NVNwindowBuilder> = 0x40;
 
 } // namespace dmsh::nvn

@@ -53,6 +53,7 @@ NVNboolean nvnTexturePoolInitialize(NVNtexturePool* pool, const NVNmemoryPool* m
     if (!place(pool, memory, offset, count, kTexturePoolMagic, static_cast<int>(dmsh::kTexturePoolSize)))
         return 0;
     pool->serial = Host::get().add_texture_pool(count);
+    Host::get().track(NVN_DEBUG_OBJECT_TYPE_TEXTURE_POOL, pool);
     return 1;
 }
 void nvnTexturePoolSetDebugLabel(NVNtexturePool*, const char*) {}
@@ -60,6 +61,7 @@ void nvnTexturePoolFinalize(NVNtexturePool* pool) {
     if (!live(pool, kTexturePoolMagic))
         return;
     Host::get().remove_texture_pool(pool->serial);
+    Host::get().untrack(NVN_DEBUG_OBJECT_TYPE_TEXTURE_POOL, pool);
     pool->magic = 0;
 }
 void nvnTexturePoolRegisterTexture(const NVNtexturePool* pool, int id, const NVNtexture* texture,
@@ -86,6 +88,7 @@ NVNboolean nvnSamplerPoolInitialize(NVNsamplerPool* pool, const NVNmemoryPool* m
     if (!place(pool, memory, offset, count, kSamplerPoolMagic, static_cast<int>(dmsh::kSamplerPoolSize)))
         return 0;
     pool->serial = Host::get().add_sampler_pool(count);
+    Host::get().track(NVN_DEBUG_OBJECT_TYPE_SAMPLER_POOL, pool);
     return 1;
 }
 void nvnSamplerPoolSetDebugLabel(NVNsamplerPool*, const char*) {}
@@ -93,6 +96,7 @@ void nvnSamplerPoolFinalize(NVNsamplerPool* pool) {
     if (!live(pool, kSamplerPoolMagic))
         return;
     Host::get().remove_sampler_pool(pool->serial);
+    Host::get().untrack(NVN_DEBUG_OBJECT_TYPE_SAMPLER_POOL, pool);
     pool->magic = 0;
 }
 void nvnSamplerPoolRegisterSampler(const NVNsamplerPool* pool, int id, const NVNsampler* sampler) {

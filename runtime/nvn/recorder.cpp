@@ -3,136 +3,256 @@
 #include "runtime/nvn/host.h"
 #include "runtime/nvn/safe_memory.h"
 #include <algorithm>
+#include <mutex>
+#include <new>
 
 namespace dmsh::nvn {
 namespace {
 
-constexpr uint64_t kLentSegment = 256 << 10, kLentControl = 64 << 10;
+constexpr uint64_t kLentSegment = 256 << 10, kLentControl = 64 << 10, kSmallGrant = 4 << 10;
 
-bool live(const NVNcommandBuffer* cmd) {
-    if (cmd && cmd->magic == kCommandBufferMagic)
-        return true;
-    report(Report::bad_object, "command buffer %p", static_cast<const void*>(cmd));
-    return false;
-}
+std::mutex g_lock; // adding and removing recorders
 
 // Space for one control entry with a link's worth behind it; false if the host has no memory either.
-bool control_space(NVNcommandBuffer* cmd) {
-    if (cmd->control_cursor && cmd->control_end - cmd->control_cursor >= 16)
+bool control_space(NVNcommandBuffer* cmd, Recorder& r) {
+    if (r.control_cursor && r.control_end - r.control_cursor >= 16)
         return true;
-    const uint8_t* before = cmd->control_base;
-    const uint8_t* before_cursor = cmd->control_cursor;
-    if (cmd->callback)
-        cmd->callback(cmd, NVN_COMMAND_BUFFER_MEMORY_EVENT_OUT_OF_CONTROL_MEMORY, 16, cmd->callback_data);
-    if ((cmd->control_base != before || cmd->control_cursor != before_cursor) && cmd->control_cursor &&
-        cmd->control_end - cmd->control_cursor >= 16)
+    const uint8_t* before = r.control_base;
+    const uint8_t* before_cursor = r.control_cursor;
+    if (r.callback && r.callback_enabled) {
+        r.callback(cmd, NVN_COMMAND_BUFFER_MEMORY_EVENT_OUT_OF_CONTROL_MEMORY, 16, r.callback_data);
+        if (Recorders::get().find(cmd) != &r)
+            return false; // the callback finalised the command buffer
+    }
+    if ((r.control_base != before || r.control_cursor != before_cursor) && r.control_cursor &&
+        r.control_end - r.control_cursor >= 16)
         return true;
     uint8_t* lent = Host::get().lend_control(kLentControl);
     if (!lent)
         return false;
-    const uint64_t size = cmd->control_size;
+    const uint64_t size = r.control_size;
     nvnCommandBufferAddControlMemory(cmd, lent, kLentControl);
-    cmd->control_size = size;
-    cmd->control_lent = 1;
+    r.control_size = size;
     return true;
 }
 
-void put_entry(NVNcommandBuffer* cmd, ControlEntry entry) {
-    if (!control_space(cmd)) {
-        cmd->dropped = 1;
+void put_entry(NVNcommandBuffer* cmd, Recorder& r, ControlEntry entry) {
+    if (!control_space(cmd, r)) {
+        r.dropped = true;
         report(Report::out_of_command_memory, "control memory of command buffer %p", static_cast<void*>(cmd));
         return;
     }
-    std::memcpy(cmd->control_cursor, &entry, sizeof entry);
-    if (!cmd->first_entry)
-        cmd->first_entry = reinterpret_cast<uint64_t>(cmd->control_cursor);
-    cmd->control_cursor += sizeof entry;
-    cmd->control_used += sizeof entry;
+    std::memcpy(r.control_cursor, &entry, sizeof entry);
+    if (!r.first_entry)
+        r.first_entry = reinterpret_cast<uint64_t>(r.control_cursor);
+    r.control_cursor += sizeof entry;
+    r.control_used += sizeof entry;
 }
 
 // Names the records since the last entry.
-void close_run(NVNcommandBuffer* cmd, bool last) {
-    const uint32_t words = static_cast<uint32_t>((cmd->cursor - cmd->run) / 4);
+void close_run(NVNcommandBuffer* cmd, Recorder& r, bool last) {
+    // The callback for control memory may come back here: nothing is open meanwhile.
+    const uint8_t* run = r.run;
+    const uint32_t words = static_cast<uint32_t>((r.cursor - r.run) / 4);
+    r.run = r.cursor;
+    r.set_limit();
     if (words || last) {
-        ControlEntry entry = ControlEntry::run(cmd->run, words);
+        ControlEntry entry = ControlEntry::run(run, words);
         if (last)
             entry.set_last();
-        put_entry(cmd, entry);
+        put_entry(cmd, r, entry);
     }
-    if (words && !cmd->lent) {
-        Host::get().recorded_over(cmd->run, uint64_t{words} * 4, cmd->recording_id);
-        Host::get().note_guest_bytes(cmd->recording_id, cmd->run, uint64_t{words} * 4);
+    if (words && !r.lent) {
+        Host::get().recorded_over(run, uint64_t{words} * 4, r.recording_id);
+        Host::get().note_guest_bytes(r.recording_id, run, uint64_t{words} * 4);
     }
-    cmd->run = cmd->cursor;
 }
 
 // Makes [memory, memory + size) the current segment.
-void enter_segment(NVNcommandBuffer* cmd, uint8_t* memory, uint64_t size, bool lent) {
-    if (cmd->recording)
-        close_run(cmd, false);
+void enter_segment(NVNcommandBuffer* cmd, Recorder& r, uint8_t* memory, uint64_t size, bool lent) {
+    if (r.recording)
+        close_run(cmd, r, false);
     if (lent) {
-        cmd->used_before += static_cast<uint64_t>(cmd->cursor - cmd->base);
+        r.used_before += static_cast<uint64_t>(r.cursor - r.base);
     } else {
-        cmd->used_before = 0;
-        cmd->command_size.store(size, std::memory_order_relaxed);
+        r.used_before = 0;
+        r.command_size.store(size, std::memory_order_relaxed);
     }
-    cmd->base = cmd->run = cmd->cursor = memory;
-    cmd->end = memory + size / 4 * 4;
-    cmd->lent = lent;
+    r.base = r.run = r.cursor = memory;
+    r.end = memory + size / 4 * 4;
+    r.lent = lent;
+    r.set_limit();
 }
 
-uint8_t* slow_space(NVNcommandBuffer* cmd, size_t bytes) {
-    const uint8_t* before = cmd->base;
-    const uint8_t* before_cursor = cmd->cursor;
-    if (cmd->callback)
-        cmd->callback(cmd, NVN_COMMAND_BUFFER_MEMORY_EVENT_OUT_OF_COMMAND_MEMORY, bytes, cmd->callback_data);
-    const bool granted = cmd->base != before || cmd->cursor != before_cursor;
-    if (granted && static_cast<size_t>(cmd->end - cmd->cursor) >= bytes) {
-        uint8_t* p = cmd->cursor;
-        cmd->cursor += bytes;
-        return p;
-    }
-    const uint64_t size = std::max<uint64_t>(kLentSegment, bytes);
-    uint8_t* lent = Host::get().lend_segment(size, cmd, cmd->recording_id);
-    if (!lent) {
-        cmd->dropped = 1;
-        report(Report::out_of_command_memory, "a record of %zu bytes in command buffer %p is lost", bytes,
-               static_cast<void*>(cmd));
-        return nullptr;
-    }
-    enter_segment(cmd, lent, size, true);
-    uint8_t* p = cmd->cursor;
-    cmd->cursor += bytes;
+uint8_t* take(Recorder& r, size_t bytes) {
+    uint8_t* p = r.cursor;
+    r.cursor += bytes;
     return p;
+}
+
+bool fits(const Recorder& r, size_t bytes) {
+    return static_cast<size_t>(r.end - r.cursor) >= bytes;
 }
 
 } // namespace
 
-uint8_t* record_space(NVNcommandBuffer* cmd, size_t bytes) {
-    if (!live(cmd))
+Recorders& Recorders::get() {
+    static Recorders recorders;
+    return recorders;
+}
+
+template <class F>
+void Recorders::for_each(F f) {
+    for (uint32_t c = 0; c < kMost / kChunk; ++c) {
+        Recorder* chunk = chunks_[c].load(std::memory_order_acquire);
+        if (!chunk)
+            return;
+        for (uint32_t i = 0; i < kChunk; ++i)
+            f(chunk[i], c * kChunk + i);
+    }
+}
+
+// Frees the slots of objects whose memory no longer names them: guests drop objects without a finalise.
+void Recorders::sweep() {
+    for_each([&](Recorder& r, uint32_t slot) {
+        NVNcommandBuffer object{};
+        const uint32_t serial = r.serial.load(std::memory_order_relaxed);
+        if (serial && (safe_read(reinterpret_cast<uint64_t>(r.owner), &object, 16) != 16 ||
+                       object.magic != kCommandBufferMagic || object.slot != slot || object.serial != serial)) {
+            r.serial.store(0, std::memory_order_release);
+            free_.push_back(slot);
+        }
+    });
+}
+
+// A free slot; kMost when there is none.
+uint32_t Recorders::take_slot() {
+    if (free_.empty()) {
+        uint32_t chunk = 0;
+        while (chunk < kMost / kChunk && chunks_[chunk].load(std::memory_order_relaxed))
+            ++chunk;
+        Recorder* fresh = chunk < kMost / kChunk ? new (std::nothrow) Recorder[kChunk] : nullptr;
+        if (fresh) {
+            for (uint32_t i = kChunk; i > 0; --i)
+                free_.push_back(chunk * kChunk + i - 1);
+            chunks_[chunk].store(fresh, std::memory_order_release);
+        } else {
+            sweep();
+        }
+    }
+    if (free_.empty())
+        return kMost;
+    const uint32_t slot = free_.back();
+    free_.pop_back();
+    return slot;
+}
+
+Recorder* Recorders::add(NVNcommandBuffer* object) {
+    const std::lock_guard hold(g_lock);
+    Recorder* r = find(object);
+    uint32_t slot = object->slot;
+    if (!r || r->owner != object) { // else it is initialised again and keeps its slot
+        slot = take_slot();
+        if (slot == kMost)
+            return nullptr;
+        r = &chunks_[slot / kChunk].load(std::memory_order_relaxed)[slot % kChunk];
+    }
+    uint8_t* const small_block = r->small_block;
+    r->~Recorder();
+    new (r) Recorder;
+    r->small_block = small_block;
+    r->owner = object;
+    const uint32_t serial = Host::get().next_serial();
+    object->magic = kCommandBufferMagic;
+    object->slot = slot;
+    object->serial = serial;
+    object->zero = 0;
+    r->serial.store(serial, std::memory_order_release);
+    return r;
+}
+
+void Recorders::remove(const NVNcommandBuffer* object) {
+    const std::lock_guard hold(g_lock);
+    if (Recorder* r = find(object)) {
+        r->serial.store(0, std::memory_order_release);
+        free_.push_back(object->slot);
+    }
+}
+
+void Recorders::forget_memory(const uint8_t* from, uint64_t bytes) {
+    const std::lock_guard hold(g_lock);
+    for_each([&](Recorder& r, uint32_t) {
+        if (r.base && r.base >= from && r.base < from + bytes) {
+            r.base = r.cursor = r.run = r.end = nullptr;
+            r.set_limit();
+        }
+    });
+}
+
+void Recorders::reset() {
+    const std::lock_guard hold(g_lock);
+    free_.clear();
+    for_each([&](Recorder& r, uint32_t slot) {
+        r.~Recorder();
+        new (&r) Recorder;
+        free_.push_back(slot);
+    });
+}
+
+Recorder* recorder_of(const NVNcommandBuffer* cmd) {
+    Recorder* r = Recorders::get().find(cmd);
+    if (!r)
+        report(Report::bad_object, "command buffer %p", static_cast<const void*>(cmd));
+    return r;
+}
+
+uint8_t* slow_record_space(NVNcommandBuffer* cmd, size_t bytes) {
+    Recorder* r = recorder_of(cmd);
+    if (!r)
         return nullptr;
-    if (!cmd->recording) {
+    if (!r->recording) {
         report(Report::not_recorded, "command buffer %p", static_cast<void*>(cmd));
         return nullptr;
     }
-    if (static_cast<size_t>(cmd->cursor - cmd->run) / 4 + bytes / 4 > ControlEntry::kMaxWords)
-        close_run(cmd, false);
-    if (static_cast<size_t>(cmd->end - cmd->cursor) >= bytes) {
-        uint8_t* p = cmd->cursor;
-        cmd->cursor += bytes;
-        return p;
+    if (fits(*r, bytes)) { // the run is as long as an entry can say
+        close_run(cmd, *r, false);
+        if (Recorders::get().find(cmd) == r && r->recording && fits(*r, bytes))
+            return take(*r, bytes);
     }
-    return slow_space(cmd, bytes);
+    const uint8_t* before = r->base;
+    const uint8_t* before_cursor = r->cursor;
+    if (r->callback && r->callback_enabled) {
+        r->callback(cmd, NVN_COMMAND_BUFFER_MEMORY_EVENT_OUT_OF_COMMAND_MEMORY, bytes, r->callback_data);
+        if (Recorders::get().find(cmd) != r || !r->recording) // the callback ended it
+            return nullptr;
+    }
+    if ((r->base != before || r->cursor != before_cursor) && fits(*r, bytes))
+        return take(*r, bytes);
+    const uint64_t size = std::max<uint64_t>(kLentSegment, bytes);
+    uint8_t* lent = Host::get().lend_segment(size, cmd, r->recording_id);
+    if (!lent) {
+        r->dropped = true;
+        report(Report::out_of_command_memory, "a record of %zu bytes in command buffer %p is lost", bytes,
+               static_cast<void*>(cmd));
+        return nullptr;
+    }
+    enter_segment(cmd, *r, lent, size, true);
+    return fits(*r, bytes) ? take(*r, bytes) : nullptr;
 }
 
 namespace detail {
 
-bool next_entry(uint64_t& at, ControlEntry& entry) {
-    if (at % 8 || safe_read(at, &entry, sizeof entry) != sizeof entry) {
-        report(Report::bad_control, "entry at 0x%llx", static_cast<unsigned long long>(at));
-        return false;
+bool EntryReader::next(ControlEntry& entry) {
+    if (used_ == have_) {
+        used_ = 0;
+        have_ = at_ % 8 ? 0 : static_cast<uint32_t>(safe_read(at_, entries_, sizeof entries_) / sizeof entry);
+        if (have_ == 0) {
+            report(Report::bad_control, "entry at 0x%llx", static_cast<unsigned long long>(at_));
+            return false;
+        }
     }
-    at += sizeof entry;
+    entry = entries_[used_++];
+    at_ += sizeof entry;
     return true;
 }
 
@@ -160,138 +280,169 @@ extern "C" {
 NVNboolean nvnCommandBufferInitialize(NVNcommandBuffer* cmd, NVNdevice*) {
     if (!cmd)
         return 0;
-    const uint64_t guest = cmd->guest_byte; // the guest may have stored its byte already
-    std::memset(static_cast<void*>(cmd), 0, offsetof(NVNcommandBuffer, guest_byte));
-    std::memset(reinterpret_cast<uint8_t*>(cmd) + offsetof(NVNcommandBuffer, callback_data), 0,
-                sizeof *cmd - offsetof(NVNcommandBuffer, callback_data));
-    cmd->guest_byte = guest;
-    cmd->magic = kCommandBufferMagic;
-    return 1;
+    if (Recorders::get().add(cmd)) {
+        Host::get().track(NVN_DEBUG_OBJECT_TYPE_COMMAND_BUFFER, cmd);
+        return 1;
+    }
+    report(Report::bad_argument, "more than %u command buffers", Recorders::kMost);
+    return 0;
 }
 
 void nvnCommandBufferFinalize(NVNcommandBuffer* cmd) {
-    if (live(cmd))
+    if (recorder_of(cmd)) {
+        Recorders::get().remove(cmd);
+        Host::get().untrack(NVN_DEBUG_OBJECT_TYPE_COMMAND_BUFFER, cmd);
         cmd->magic = 0;
+    }
 }
 
 void nvnCommandBufferSetDebugLabel(NVNcommandBuffer*, const char*) {}
 
 void nvnCommandBufferSetMemoryCallback(NVNcommandBuffer* cmd,
                                        PFNNVNCOMMANDBUFFERMEMORYCALLBACKPROC callback) {
-    if (live(cmd))
-        cmd->callback = callback;
+    if (Recorder* r = recorder_of(cmd))
+        r->callback = callback;
 }
 
 void nvnCommandBufferSetMemoryCallbackData(NVNcommandBuffer* cmd, void* data) {
-    if (live(cmd))
-        cmd->callback_data = data;
+    if (Recorder* r = recorder_of(cmd))
+        r->callback_data = data;
+}
+
+void nvnCommandBufferSetCommandMemoryCallbackEnabled(NVNcommandBuffer* cmd, NVNboolean enable) {
+    if (Recorder* r = recorder_of(cmd))
+        r->callback_enabled = enable != 0;
 }
 
 PFNNVNCOMMANDBUFFERMEMORYCALLBACKPROC nvnCommandBufferGetMemoryCallback(const NVNcommandBuffer* cmd) {
-    return live(cmd) ? cmd->callback : nullptr;
+    const Recorder* r = recorder_of(cmd);
+    return r ? r->callback : nullptr;
 }
 
 void* nvnCommandBufferGetMemoryCallbackData(const NVNcommandBuffer* cmd) {
-    return live(cmd) ? cmd->callback_data : nullptr;
+    const Recorder* r = recorder_of(cmd);
+    return r ? r->callback_data : nullptr;
 }
 
 void nvnCommandBufferAddCommandMemory(NVNcommandBuffer* cmd, const NVNmemoryPool* pool, ptrdiff_t offset,
                                       size_t size) {
-    if (!live(cmd))
+    Recorder* r = recorder_of(cmd);
+    if (!r)
         return;
+    if (!pool && !r->recording && size <= kSmallGrant) {
+        // Guests grant from pools that they have not made yet.
+        if (!r->small_block)
+            r->small_block = Host::get().lend_segment(kSmallGrant, cmd, 0);
+        if (r->small_block)
+            enter_segment(cmd, *r, r->small_block, kSmallGrant, false);
+        r->command_size.store(size, std::memory_order_relaxed);
+        return;
+    }
     const auto p = Host::get().pool(pool);
     if (!p || offset < 0 || offset % 4 || static_cast<uint64_t>(offset) > p->size ||
-        size > p->size - static_cast<uint64_t>(offset)) {
+        size > p->size - static_cast<uint64_t>(offset) || p->is_virtual()) {
         report(Report::bad_argument, "command memory at %td, %zu bytes", offset, size);
         return;
     }
-    enter_segment(cmd, p->memory + offset, size, false);
+    enter_segment(cmd, *r, p->memory + offset, size, false);
 }
 
 void nvnCommandBufferAddControlMemory(NVNcommandBuffer* cmd, void* memory, size_t size) {
-    if (!live(cmd))
+    Recorder* r = recorder_of(cmd);
+    if (!r)
         return;
     if (!memory || reinterpret_cast<uintptr_t>(memory) % 8 || size < 16) {
         report(Report::bad_argument, "control memory %p, %zu bytes", memory, size);
         return;
     }
     // A started list goes on in the new block: 8 bytes were kept free for this link.
-    if (cmd->recording && cmd->first_entry) {
+    if (r->recording && r->first_entry) {
         const ControlEntry link = ControlEntry::link(memory);
-        std::memcpy(cmd->control_cursor, &link, sizeof link);
+        std::memcpy(r->control_cursor, &link, sizeof link);
     }
-    cmd->control_base = cmd->control_cursor = static_cast<uint8_t*>(memory);
-    cmd->control_end = cmd->control_base + size / 8 * 8;
-    cmd->control_size = size;
-    cmd->control_used = 0;
-    cmd->control_lent = 0;
+    r->control_base = r->control_cursor = static_cast<uint8_t*>(memory);
+    r->control_end = r->control_base + size / 8 * 8;
+    r->control_size = size;
+    r->control_used = 0;
 }
 
 size_t nvnCommandBufferGetCommandMemorySize(const NVNcommandBuffer* cmd) {
-    return live(cmd) ? cmd->command_size.load(std::memory_order_relaxed) : 0;
+    const Recorder* r = recorder_of(cmd);
+    return r ? r->command_size.load(std::memory_order_relaxed) : 0;
 }
 
 size_t nvnCommandBufferGetCommandMemoryUsed(const NVNcommandBuffer* cmd) {
-    return live(cmd) ? cmd->used_before + static_cast<uint64_t>(cmd->cursor - cmd->base) : 0;
+    const Recorder* r = recorder_of(cmd);
+    return r ? r->used_before + static_cast<uint64_t>(r->cursor - r->base) : 0;
 }
 
 size_t nvnCommandBufferGetCommandMemoryFree(const NVNcommandBuffer* cmd) {
-    return live(cmd) ? static_cast<size_t>(cmd->end - cmd->cursor) : 0;
+    const Recorder* r = recorder_of(cmd);
+    return r ? static_cast<size_t>(r->end - r->cursor) : 0;
 }
 
 size_t nvnCommandBufferGetControlMemorySize(const NVNcommandBuffer* cmd) {
-    return live(cmd) ? cmd->control_size : 0;
+    const Recorder* r = recorder_of(cmd);
+    return r ? r->control_size : 0;
 }
 
 size_t nvnCommandBufferGetControlMemoryUsed(const NVNcommandBuffer* cmd) {
-    return live(cmd) ? cmd->control_used : 0;
+    const Recorder* r = recorder_of(cmd);
+    return r ? r->control_used : 0;
 }
 
 size_t nvnCommandBufferGetControlMemoryFree(const NVNcommandBuffer* cmd) {
-    return live(cmd) ? static_cast<size_t>(cmd->control_end - cmd->control_cursor) : 0;
+    const Recorder* r = recorder_of(cmd);
+    return r ? static_cast<size_t>(r->control_end - r->control_cursor) : 0;
 }
 
 void nvnCommandBufferBeginRecording(NVNcommandBuffer* cmd) {
-    if (!live(cmd))
+    Recorder* r = recorder_of(cmd);
+    if (!r)
         return;
-    cmd->recording = 1;
-    cmd->dropped = 0;
-    cmd->first_entry = 0;
-    cmd->recording_id = Host::get().next_serial();
-    if (cmd->lent) { // a lent segment belongs to the recording before
-        cmd->used_before += static_cast<uint64_t>(cmd->cursor - cmd->base);
-        cmd->base = cmd->cursor = cmd->end = nullptr;
-        cmd->lent = 0;
+    r->recording = true;
+    r->dropped = false;
+    r->first_entry = 0;
+    r->recording_id = Host::get().next_serial();
+    if (r->lent) { // a lent segment belongs to the recording before
+        r->used_before += static_cast<uint64_t>(r->cursor - r->base);
+        r->base = r->cursor = r->end = nullptr;
+        r->lent = false;
     }
-    cmd->run = cmd->cursor;
+    r->run = r->cursor;
+    r->set_limit();
 }
 
 NVNcommandHandle nvnCommandBufferEndRecording(NVNcommandBuffer* cmd) {
-    if (!live(cmd) || !cmd->recording)
+    Recorder* r = recorder_of(cmd);
+    if (!r || !r->recording)
         return 0;
-    close_run(cmd, true);
-    cmd->recording = 0;
-    return cmd->first_entry;
+    close_run(cmd, *r, true);
+    r->recording = false;
+    r->set_limit();
+    return r->first_entry;
 }
 
 NVNboolean nvnCommandBufferIsRecording(const NVNcommandBuffer* cmd) {
-    return live(cmd) ? cmd->recording : 0;
+    const Recorder* r = recorder_of(cmd);
+    return r ? r->recording : 0;
 }
 
 void nvnCommandBufferCallCommands(NVNcommandBuffer* cmd, int count, const NVNcommandHandle* handles) {
-    if (!live(cmd) || !cmd->recording || !handles)
+    Recorder* r = recorder_of(cmd);
+    if (!r || !r->recording || !handles)
         return;
-    close_run(cmd, false);
+    close_run(cmd, *r, false);
     for (int i = 0; i < count; ++i)
         for_runs(handles[i], [&](uint64_t address, size_t bytes) {
-            put_entry(cmd, ControlEntry::run(reinterpret_cast<const void*>(address),
-                                             static_cast<uint32_t>(bytes / 4)));
-            return true;
+            put_entry(cmd, *r, ControlEntry::run(reinterpret_cast<const void*>(address),
+                                                 static_cast<uint32_t>(bytes / 4)));
+            return Recorders::get().find(cmd) == r;
         });
 }
 
 void nvnCommandBufferCopyCommands(NVNcommandBuffer* cmd, int count, const NVNcommandHandle* handles) {
-    if (!live(cmd) || !handles)
+    if (!recorder_of(cmd) || !handles)
         return;
     for (int i = 0; i < count; ++i)
         for_runs(handles[i], [&](uint64_t address, size_t bytes) {

@@ -59,6 +59,9 @@ enum class Op : uint16_t {
     push_constants,
     set_viewport_swizzles,
     set_coverage_table,
+    wait_event,
+    signal_event,
+    bind_handles_deferred,
     count
 };
 
@@ -341,6 +344,25 @@ struct CoverageTableRecord {
     float table[16];
 };
 static_assert(sizeof(CoverageTableRecord) == 68);
+
+// Waits and signals of events; the address is that of the event's value.
+struct EventRecord {
+    RecordHeader header;
+    uint32_t mode;
+    Word64 address;
+    uint32_t value;
+};
+static_assert(sizeof(EventRecord) == 20);
+
+// Handles that are read at execution.
+struct BindDeferredRecord {
+    RecordHeader header;
+    uint8_t stage;
+    HandleKind kind;
+    uint8_t first, count;
+    Word64 address; // of 64-bit handle words
+};
+static_assert(sizeof(BindDeferredRecord) == 16);
 
 // Control memory: 8-byte entries. A run names records in command memory, a link the next block of entries.
 //   bits 0..45 address / 4; bits 46..61 run length in words, 0 = link or empty end; bit 63 last entry

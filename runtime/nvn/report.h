@@ -22,7 +22,8 @@ namespace dmsh::nvn {
     X(lent_memory, "command memory was lent by the host")                                                    \
     X(unsupported, "state or format is not supported by this backend")                                       \
     X(backend, "backend call failed")                                                                        \
-    X(not_recorded, "command outside of a recording")
+    X(not_recorded, "command outside of a recording")                                                        \
+    X(stalled, "wait did not end")
 
 enum class Report : uint8_t {
 #define X(e, s) e,

@@ -1,6 +1,8 @@
 // Fixed-function state objects: setters and getters over packed words.
 #include "runtime/nvn/states.h"
 #include "runtime/nvn/objects.h"
+#include "runtime/nvn/report.h"
+#include <cstring>
 
 // Defaults that NVN's documents leave open follow its open peers: no blending, copy, always, all channels,
 // depth less with writes on, tests off, no culling, counter-clockwise front, fill.
@@ -120,6 +122,41 @@ void nvnMultisampleStateSetDefaults(NVNmultisampleState* s) {
     *s = {};
     ns::multisample::Enable::set(s->word, 1);
     ns::multisample::Dither::set(s->word, 1);
+    std::memset(s->positions, 0x88, sizeof s->positions);
+}
+// Positions are kept in 1/16 pixel, as the shaders' sample table holds them; the centre is 8, 8.
+void nvnMultisampleStateSetSampleLocationsEnable(NVNmultisampleState* s, NVNboolean on) {
+    ns::multisample::LocationsEnable::set(s->word, on);
+}
+NVNboolean nvnMultisampleStateGetSampleLocationsEnable(const NVNmultisampleState* s) {
+    return static_cast<NVNboolean>(ns::multisample::LocationsEnable::get(s->word));
+}
+// The table of 16 entries covers a 2 x 2 grid of pixels up to 4 samples, 2 x 1 at 8, one pixel at 16.
+void nvnMultisampleStateGetSampleLocationsGrid(NVNmultisampleState* s, int* w, int* h) {
+    const unsigned samples = ns::multisample::Samples::get(s->word);
+    if (w)
+        *w = samples >= 16 ? 1 : 2;
+    if (h)
+        *h = samples >= 8 ? 1 : 2;
+}
+void nvnMultisampleStateSetSampleLocationsGridEnable(NVNmultisampleState* s, NVNboolean on) {
+    ns::multisample::GridEnable::set(s->word, on);
+}
+NVNboolean nvnMultisampleStateGetSampleLocationsGridEnable(const NVNmultisampleState* s) {
+    return static_cast<NVNboolean>(ns::multisample::GridEnable::get(s->word));
+}
+void nvnMultisampleStateSetSampleLocations(NVNmultisampleState* s, int first, int count, const float* xy) {
+    constexpr int kEntries = 16; // device integer 0x4d
+    if (first < 0 || count < 0 || first > kEntries || count > kEntries - first || (count && !xy)) {
+        dmsh::nvn::report(dmsh::nvn::Report::bad_argument, "sample locations: first %d, count %d", first, count);
+        return;
+    }
+    const auto nibble = [](float v) { // nan and what lies outside the pixel become its edges
+        const float scaled = v * 16.0f;
+        return static_cast<unsigned>(scaled > 0.0f ? (scaled < 15.0f ? scaled : 15.0f) : 0.0f);
+    };
+    for (int i = 0; i < count; ++i)
+        s->positions[first + i] = static_cast<uint8_t>(nibble(xy[2 * i]) | nibble(xy[2 * i + 1]) << 4);
 }
 void nvnMultisampleStateSetMultisampleEnable(NVNmultisampleState* s, NVNboolean on) {
     ns::multisample::Enable::set(s->word, on);

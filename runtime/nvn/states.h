@@ -44,6 +44,8 @@ using RasterSamples = Field<8, 5>;
 using Modulation = Field<13, 2>;
 using CoverageToColor = Field<15, 1>;
 using CoverageOutput = Field<16, 3>;
+using LocationsEnable = Field<19, 1>;
+using GridEnable = Field<20, 1>;
 } // namespace multisample
 
 namespace polygon {

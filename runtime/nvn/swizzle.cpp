@@ -1,5 +1,5 @@
-// Copies between rows and block-linear storage, 16-byte piece by piece.
-#include "runtime/nvn/texture_layout.h"
+// Copies between rows and block-linear storage: whole GOBs by kernels, their cut edges piece by piece.
+#include "runtime/nvn/swizzle_kernels.h"
 #include <algorithm>
 #include <cstring>
 
@@ -15,45 +15,62 @@ bool fits(const LevelLayout& l, uint32_t bytes, uint64_t storage_bytes, const Bo
            (b.depth <= 1 || slice_stride >= row_stride);
 }
 
-// `copy(storage offset, linear offset, bytes)` for every piece of the box; pieces never cross 16 bytes of a
-// row.
-template <class Copy>
-void for_pieces(const LevelLayout& l, uint32_t bytes, const Box& b, uint64_t row_stride,
-                uint64_t slice_stride, GobOrder order, Copy copy) {
-    const uint64_t columns = (l.row_bytes + kGobWidth - 1) / kGobWidth;
+// One direction of the copy: `gob` and `rows` are where a piece or a row of GOBs starts on each side.
+struct ToRows {
+    const SwizzleKernels& kernels;
+    GobOrder order;
+    void piece(const uint8_t* gob, uint8_t* row, uint32_t n) const { std::memcpy(row, gob, n); }
+    void gobs(const uint8_t* gobs, uint64_t step, uint32_t count, uint8_t* rows, uint64_t stride) const {
+        kernels.to_rows[static_cast<unsigned>(order)](gobs, step, count, rows, stride);
+    }
+};
+struct ToGobs {
+    const SwizzleKernels& kernels;
+    GobOrder order;
+    void piece(uint8_t* gob, const uint8_t* row, uint32_t n) const { std::memcpy(gob, row, n); }
+    void gobs(uint8_t* gobs, uint64_t step, uint32_t count, const uint8_t* rows, uint64_t stride) const {
+        kernels.to_gobs[static_cast<unsigned>(order)](gobs, step, count, rows, stride);
+    }
+};
+
+template <class Copy, class Gob, class Row>
+void copy_box(const LevelLayout& l, uint32_t bytes, const Box& b, Gob* storage, Row* linear,
+              uint64_t row_stride, uint64_t slice_stride, GobOrder order, const Copy& copy) {
     const uint64_t block_bytes = uint64_t{kGobBytes} * l.block_height * l.block_depth;
-    const uint64_t row_of_blocks = columns * block_bytes;
+    const uint64_t row_of_blocks = l.columns * block_bytes;
     const uint32_t block_rows = kGobHeight * l.block_height;
     const uint64_t slice_group = (l.height + block_rows - 1) / block_rows * row_of_blocks;
     const uint32_t first = b.x * bytes, last = (b.x + b.width) * bytes;
+    // Whole GOB columns of the box.
+    const uint32_t whole_from = (first + kGobWidth - 1) / kGobWidth * kGobWidth,
+                   whole_to = std::max(last / kGobWidth * kGobWidth, whole_from);
     for (uint32_t z = b.z; z < b.z + b.depth; ++z) {
-        const uint64_t slice =
-            z / l.block_depth * slice_group + z % l.block_depth * (uint64_t{kGobBytes} * l.block_height);
-        for (uint32_t y = b.y; y < b.y + b.height; ++y) {
-            const uint64_t row =
-                slice + y / block_rows * row_of_blocks + y / kGobHeight % l.block_height * kGobBytes;
+        Gob* slice = storage + z / l.block_depth * slice_group +
+                     z % l.block_depth * (uint64_t{kGobBytes} * l.block_height);
+        Row* plane = linear + (z - b.z) * slice_stride;
+        for (uint32_t y = b.y; y < b.y + b.height;) {
+            Gob* gob_row = slice + y / block_rows * row_of_blocks + y / kGobHeight % l.block_height * kGobBytes;
+            Row* row = plane + (y - b.y) * row_stride;
             const uint32_t in_gob = y % kGobHeight;
-            // Offsets of the four pieces of a GOB row.
-            const uint32_t piece[4] = {gob_offset(0, in_gob, order), gob_offset(16, in_gob, order),
-                                       gob_offset(32, in_gob, order), gob_offset(48, in_gob, order)};
-            uint64_t linear = (z - b.z) * slice_stride + (y - b.y) * row_stride;
-            uint32_t x = first;
-            while (x < last) {
-                const uint64_t gob = row + x / kGobWidth * block_bytes;
-                if (x % kGobWidth == 0 && last - x >= kGobWidth) { // a whole GOB row: four fixed-size copies
-                    copy(gob + piece[0], linear, std::integral_constant<uint32_t, 16>());
-                    copy(gob + piece[1], linear + 16, std::integral_constant<uint32_t, 16>());
-                    copy(gob + piece[2], linear + 32, std::integral_constant<uint32_t, 16>());
-                    copy(gob + piece[3], linear + 48, std::integral_constant<uint32_t, 16>());
-                    x += kGobWidth;
-                    linear += kGobWidth;
-                    continue;
+            const uint32_t rows = std::min(kGobHeight - in_gob, b.y + b.height - y);
+            const bool kernel = rows == kGobHeight && whole_to > whole_from;
+            if (kernel)
+                copy.gobs(gob_row + whole_from / kGobWidth * block_bytes, block_bytes,
+                          (whole_to - whole_from) / kGobWidth, row + (whole_from - first), row_stride);
+            for (uint32_t k = 0; k < rows; ++k, row += row_stride) {
+                for (uint32_t x = first; x < last;) {
+                    if (kernel && x == whole_from) {
+                        x = whole_to;
+                        continue;
+                    }
+                    const uint32_t n = std::min(16 - x % 16, last - x);
+                    copy.piece(gob_row + x / kGobWidth * block_bytes +
+                                   gob_offset(x % kGobWidth, in_gob + k, order),
+                               row + (x - first), n);
+                    x += n;
                 }
-                const uint32_t n = std::min(16 - x % 16, last - x);
-                copy(gob + piece[x % kGobWidth / 16] + x % 16, linear, n);
-                x += n;
-                linear += n;
             }
+            y += rows;
         }
     }
 }
@@ -62,19 +79,31 @@ void for_pieces(const LevelLayout& l, uint32_t bytes, const Box& b, uint64_t row
 
 bool deswizzle(const LevelLayout& level, uint32_t bytes, const uint8_t* storage, uint64_t storage_bytes,
                const Box& box, uint8_t* out, uint64_t row_stride, uint64_t slice_stride, GobOrder order) {
-    if (!fits(level, bytes, storage_bytes, box, row_stride, slice_stride))
-        return false;
-    for_pieces(level, bytes, box, row_stride, slice_stride, order,
-               [&](uint64_t at, uint64_t linear, auto n) { std::memcpy(out + linear, storage + at, n); });
-    return true;
+    return deswizzle_with(swizzle_kernels().back(), level, bytes, storage, storage_bytes, box, out, row_stride,
+                          slice_stride, order);
 }
 
 bool swizzle(const LevelLayout& level, uint32_t bytes, uint8_t* storage, uint64_t storage_bytes,
              const Box& box, const uint8_t* in, uint64_t row_stride, uint64_t slice_stride, GobOrder order) {
+    return swizzle_with(swizzle_kernels().back(), level, bytes, storage, storage_bytes, box, in, row_stride,
+                        slice_stride, order);
+}
+
+bool deswizzle_with(const SwizzleKernels& kernels, const LevelLayout& level, uint32_t bytes,
+                    const uint8_t* storage, uint64_t storage_bytes, const Box& box, uint8_t* out,
+                    uint64_t row_stride, uint64_t slice_stride, GobOrder order) {
     if (!fits(level, bytes, storage_bytes, box, row_stride, slice_stride))
         return false;
-    for_pieces(level, bytes, box, row_stride, slice_stride, order,
-               [&](uint64_t at, uint64_t linear, auto n) { std::memcpy(storage + at, in + linear, n); });
+    copy_box(level, bytes, box, storage, out, row_stride, slice_stride, order, ToRows{kernels, order});
+    return true;
+}
+
+bool swizzle_with(const SwizzleKernels& kernels, const LevelLayout& level, uint32_t bytes, uint8_t* storage,
+                  uint64_t storage_bytes, const Box& box, const uint8_t* in, uint64_t row_stride,
+                  uint64_t slice_stride, GobOrder order) {
+    if (!fits(level, bytes, storage_bytes, box, row_stride, slice_stride))
+        return false;
+    copy_box(level, bytes, box, storage, in, row_stride, slice_stride, order, ToGobs{kernels, order});
     return true;
 }
 

@@ -27,6 +27,22 @@ uint64_t storage_bytes(const TextureDesc& d) {
     return layout->storage_bytes;
 }
 
+void tile_layout(const TextureDesc& d, NVNtextureSparseTileLayout* out) {
+    if (!out)
+        return;
+    *out = {};
+    const auto layout = layout_of(d);
+    if (!layout || !layout->tiles.width) {
+        report(Report::bad_argument, "sparse tiles of a texture that has none");
+        return;
+    }
+    const FormatInfo f = format_info(d.format);
+    out->tiled_levels = static_cast<int32_t>(layout->tiles.levels);
+    out->width = static_cast<int32_t>(layout->tiles.width * f.block_width);
+    out->height = static_cast<int32_t>(layout->tiles.height * f.block_height);
+    out->depth = static_cast<int32_t>(layout->tiles.depth);
+}
+
 void unpack_swizzle(uint16_t word, NVNtextureSwizzle* r, NVNtextureSwizzle* g, NVNtextureSwizzle* b,
                     NVNtextureSwizzle* a) {
     *r = static_cast<NVNtextureSwizzle>(word & 15);
@@ -178,6 +194,7 @@ void nvnTextureBuilderSetPackagedTextureData(NVNtextureBuilder* b, const void* d
 void nvnTextureBuilderSetPackagedTextureLayout(NVNtextureBuilder* b, const NVNpackagedTextureLayout* layout) {
     b->desc.packaged = layout != nullptr;
     b->desc.packaged_blocks = layout ? layout->bytes[0] : 0;
+    b->desc.packaged_columns = layout ? layout->bytes[1] & 15 : 0;
     std::memset(b->packaged_layout, 0, sizeof b->packaged_layout);
     if (layout)
         std::memcpy(b->packaged_layout, layout->bytes, sizeof b->packaged_layout);
@@ -227,6 +244,13 @@ const void* nvnTextureBuilderGetPackagedTextureData(const NVNtextureBuilder* b) 
 }
 ptrdiff_t nvnTextureBuilderGetStride(const NVNtextureBuilder* b) {
     return b->desc.stride;
+}
+void nvnTextureBuilderGetSparseTileLayout(const NVNtextureBuilder* b, NVNtextureSparseTileLayout* layout) {
+    tile_layout(b->desc, layout);
+}
+void nvnTextureGetSparseTileLayout(const NVNtexture* t, NVNtextureSparseTileLayout* layout) {
+    if (live(t))
+        tile_layout(t->desc, layout);
 }
 uint32_t nvnTextureBuilderGetGLTextureName(const NVNtextureBuilder* b) {
     return b->gl_name;

@@ -10,6 +10,7 @@ namespace dmsh::nvn {
 
 constexpr uint32_t kGobBytes = 512, kGobWidth = 64, kGobHeight = 8;
 constexpr uint32_t kMaxTextureLevels = 16;
+constexpr uint32_t kSparseTileBytes = 65536;
 
 // Order of the 16-byte pieces in a GOB; a property of the machine the guest was built for.
 enum class GobOrder : uint8_t { tegra_x1, switch2 };
@@ -30,6 +31,9 @@ struct LayoutInput {
     bool packaged = false;       // block sizes below are given by the file
     uint8_t packaged_height = 0; // log2 GOBs
     uint8_t packaged_depth = 0;  // log2 slices, 3D only
+    bool sparse = false;          // 64 KB tiles; packaged ones give their own tile width
+    uint8_t packaged_columns = 0; // log2 GOB columns of a sparse tile
+    bool video_decode = false;
     uint32_t stride = 0;         // linear: bytes between rows, 0 = by rule
 };
 
@@ -37,9 +41,17 @@ struct LevelLayout {
     uint64_t offset = 0;                       // in the layer
     uint32_t width = 0, height = 0, depth = 0; // blocks of the format (texels where uncompressed)
     uint32_t row_bytes = 0;                    // width * bytes
+    uint32_t columns = 0;                      // of GOBs, sparse rounding included
     uint32_t block_height = 1;                 // GOBs
     uint32_t block_depth = 1;                  // slices
     uint64_t bytes = 0;
+};
+
+// Tiles of a sparse texture; none: all zero.
+struct SparseTiles {
+    uint32_t levels = 0;                       // tiled ones; the others are the tail
+    uint32_t width = 0, height = 0, depth = 0; // of a tile, in blocks of the format
+    uint64_t tail_offset = 0;                  // in the layer
 };
 
 struct TextureLayout {
@@ -49,6 +61,7 @@ struct TextureLayout {
     uint64_t layer_bytes = 0; // layer stride
     uint64_t storage_bytes = 0;
     uint32_t alignment = kGobBytes;
+    SparseTiles tiles;
     std::array<LevelLayout, kMaxTextureLevels> levels{};
 };
 

@@ -136,6 +136,9 @@ class Backend {
     // the bytes are in no pool.
     virtual bool read_memory(uint64_t address, void* out, uint32_t bytes) = 0;
 
+    // Shows a window's texture as the commands given so far leave it. Nothing to do where nothing is shown.
+    virtual void present(const nvn::Present&) {}
+
     // Starts what was given so far; the fence behind it.
     virtual uint64_t flush() = 0;
     virtual bool wait(uint64_t fence, uint64_t timeout_ns) = 0;

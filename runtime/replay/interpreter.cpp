@@ -1,7 +1,5 @@
 // Implements the command interpreter: one case per record.
 #include "runtime/replay/interpreter.h"
-#include "runtime/nvn/recorder.h"
-#include "runtime/nvn/safe_memory.h"
 #include "runtime/nvn/states.h"
 #include "runtime/replay/record_reader.h"
 #include <algorithm>
@@ -36,7 +34,7 @@ RasterState::RasterState() {
                    NVN_VIEWPORT_SWIZZLE_POSITIVE_Z, NVN_VIEWPORT_SWIZZLE_POSITIVE_W});
 }
 
-Interpreter::Interpreter(Backend& backend) : backend_(backend) {
+Interpreter::Interpreter(Backend& backend) : backend_(backend), receipts_(backend), signals_(backend) {
     resources_.reserve(kMaxResources);
 }
 Interpreter::~Interpreter() {
@@ -44,62 +42,40 @@ Interpreter::~Interpreter() {
 }
 
 void Interpreter::pool_removed(const nvn::PoolInfo& pool) {
-    backend_.wait(backend_.flush(), std::numeric_limits<uint64_t>::max());
+    backend_.wait(flush_backend(), std::numeric_limits<uint64_t>::max());
+    signals_.publish();
     backend_.pool_removed(pool);
-}
-
-void Interpreter::queue_added(uint32_t serial) {
-    queues_[serial] = std::make_unique<QueueState>();
-}
-void Interpreter::queue_removed(uint32_t serial) {
-    queues_.erase(serial);
-}
-
-QueueState* Interpreter::state(uint32_t queue) {
-    const auto it = queues_.find(queue);
-    return it == queues_.end() ? nullptr : it->second.get();
-}
-
-void Interpreter::program_removed(uint32_t serial) {
-    for (auto& [id, queue] : queues_)
-        for (auto& p : queue->programs)
-            if (p && p->serial == serial)
-                p.reset();
-}
-
-void Interpreter::submit(uint32_t queue, const NVNcommandHandle* handles, int count) {
-    QueueState* s = state(queue);
-    if (!s) { // made before this executor was installed
-        queue_added(queue);
-        s = state(queue);
-    }
-    for (int i = 0; i < count; ++i)
-        nvn::for_runs(handles[i], [&](uint64_t address, size_t bytes) {
-            run(*s, reinterpret_cast<const uint8_t*>(address), bytes);
-            return true;
-        });
 }
 
 bool Interpreter::run(QueueState& state, const uint8_t* records, size_t bytes) {
     size_t at = 0;
+    return run(state, records, bytes, at) != Stop::damage;
+}
+
+Interpreter::Stop Interpreter::run(QueueState& state, const uint8_t* records, size_t bytes, size_t& at) {
+    at = 0;
     while (at < bytes) {
         nvn::RecordHeader h;
         if (bytes - at < sizeof h)
-            return false;
+            return Stop::damage;
         std::memcpy(&h, records + at, sizeof h);
         const size_t n = size_t{h.words} * 4;
         if (n < sizeof h || n > bytes - at) {
             report(Report::bad_command, "record of %zu bytes with %zu left", n, bytes - at);
-            return false;
+            return Stop::damage;
         }
         ++counts_.records;
         if (!execute(state, static_cast<Op>(h.op), records + at, n)) {
             report(Report::bad_command, "record %u of %zu bytes", h.op, n);
-            return false;
+            return Stop::damage;
+        }
+        if (blocked_) [[unlikely]] {
+            blocked_ = false;
+            return Stop::blocked;
         }
         at += n;
     }
-    return true;
+    return Stop::end;
 }
 
 namespace {
@@ -224,17 +200,6 @@ void set_stencil(RasterState& s, const nvn::StencilRecord& r) {
     }
 }
 
-// The sync that a record names, if its memory still looks like one.
-NVNsync* sync_at(uint64_t address) {
-    NVNsync* sync = reinterpret_cast<NVNsync*>(address);
-    uint32_t magic = 0;
-    if (address % alignof(NVNsync) || nvn::safe_read(address, &magic, 4) != 4 || magic != nvn::kSyncMagic) {
-        report(Report::bad_object, "sync at 0x%llx", static_cast<unsigned long long>(address));
-        return nullptr;
-    }
-    return sync;
-}
-
 } // namespace
 
 bool Interpreter::execute(QueueState& state, Op op, const uint8_t* record, size_t bytes) {
@@ -266,7 +231,7 @@ bool Interpreter::execute(QueueState& state, Op op, const uint8_t* record, size_
         nvn::BindProgramRecord r;
         if (!get(r, record, bytes))
             return false;
-        std::shared_ptr<const nvn::Program> program = r.serial ? Host::get().find_program(r.serial) : nullptr;
+        std::shared_ptr<const nvn::Program> program = r.serial ? bound_program(r.serial) : nullptr;
         if (r.serial && !program)
             report(Report::bad_program, "program %u is gone", r.serial);
         for (uint32_t i = 0; i < kStageCount; ++i)
@@ -288,16 +253,23 @@ bool Interpreter::execute(QueueState& state, Op op, const uint8_t* record, size_
         raster.depth_stencil = r.word.value();
         return true;
     }
+    case Op::bind_multisample: {
+        nvn::StateRecord32 r;
+        if (!get(r, record, bytes))
+            return false;
+        raster.multisample = r.word;
+        if (nvn::multisample::LocationsEnable::get(r.word) && has(bytes, sizeof r, 16, 1))
+            std::memcpy(raster.sample_positions.data(), record + sizeof r, 16);
+        return true;
+    }
     case Op::bind_color:
     case Op::bind_channel_mask:
-    case Op::bind_multisample:
     case Op::bind_polygon: {
         nvn::StateRecord32 r;
         if (!get(r, record, bytes))
             return false;
         (op == Op::bind_color          ? raster.color
          : op == Op::bind_channel_mask ? raster.channel_mask
-         : op == Op::bind_multisample  ? raster.multisample
                                        : raster.polygon) = r.word;
         return true;
     }
@@ -477,14 +449,19 @@ bool Interpreter::execute(QueueState& state, Op op, const uint8_t* record, size_
         return true;
     }
     case Op::fence_sync:
-    case Op::wait_sync: {
-        nvn::SyncRecord r;
-        if (!get(r, record, bytes))
+    case Op::wait_sync:
+    case Op::wait_event:
+    case Op::signal_event: return execute_sync(op, record, bytes);
+    case Op::bind_handles_deferred: {
+        nvn::BindDeferredRecord r;
+        uint64_t handles[kTextureSlots];
+        if (!get(r, record, bytes) || r.stage >= kStageCount || r.count > kTextureSlots)
             return false;
-        // One GPU queue keeps order by itself: waits need nothing.
-        if (op == Op::fence_sync)
-            if (NVNsync* sync = sync_at(r.sync.value()))
-                sync->fence.store(backend_.flush(), std::memory_order_release);
+        if (!in_pool(r.address.value(), r.count * uint64_t{8}, "deferred handles") ||
+            !backend_.read_memory(r.address.value(), handles, r.count * 8u))
+            return true;
+        for (uint32_t i = 0; i < r.count; ++i)
+            put_handle(state.stages[r.stage], r.kind, uint32_t{r.first} + i, static_cast<uint32_t>(handles[i]));
         return true;
     }
     default: return execute_gpu(state, op, record, bytes);

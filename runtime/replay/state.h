@@ -60,6 +60,9 @@ struct RasterState {
     std::array<float, 4> tess_outer{1, 1, 1, 1};
     std::array<std::array<int32_t, 4>, kMaxViewports> swizzles; // NVNviewportSwizzle of x, y, z, w
     std::array<float, 16> coverage_table{};
+    // Programmed sample positions, a byte each: x in the low nibble, y in the high, 1/16 pixel. Hold where the
+    // multisample word enables them.
+    std::array<uint8_t, 16> sample_positions{};
 
     RasterState();
 };

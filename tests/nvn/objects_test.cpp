@@ -62,7 +62,7 @@ TEST_F(Nvn, DeviceIntegersOfTheTable) {
     EXPECT_EQ(value(0x68), 16383);
     EXPECT_EQ(value(0x69), 0);
     EXPECT_EQ(value(0x7fffff), 0);
-    Host::get().set_api_version(53, 313);
+    Host::get().set_sdk(sdk_of(false, 10, 0));
     EXPECT_EQ(value(0), 53);
 }
 

@@ -1,8 +1,10 @@
 // Texture layouts against the worked numbers of the layout document: driver answers, game files, byte
 // addresses.
 #include "runtime/nvn/formats.h"
-#include "runtime/nvn/texture_layout.h"
+#include "runtime/nvn/swizzle_kernels.h"
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <random>
 #include <vector>
@@ -230,6 +232,7 @@ TEST(TextureLayout, ByteAddresses) {
     for (const Row& r : rows) {
         LevelLayout l;
         l.row_bytes = r.row_bytes;
+        l.columns = (r.row_bytes + kGobWidth - 1) / kGobWidth;
         l.height = r.rows;
         l.block_height = r.block_height;
         l.block_depth = r.block_depth;
@@ -245,10 +248,10 @@ TEST(TextureLayout, ByteAddresses) {
 TEST(Swizzle, EqualsTheByteFormula) {
     std::mt19937 random(3);
     const uint32_t sizes[] = {1, 2, 3, 4, 6, 8, 12, 16};
-    for (int round = 0; round < 300; ++round) {
+    for (int round = 0; round < 400; ++round) {
         LayoutInput in;
         in.bytes = static_cast<uint8_t>(sizes[random() % 8]);
-        in.width = 1 + random() % 90;
+        in.width = 1 + random() % (round % 4 ? 90 : 300); // the wider ones have whole columns of GOBs
         in.height = 1 + random() % 90;
         in.is_3d = random() % 3 == 0;
         in.depth = in.is_3d ? 1 + random() % 20 : 1;
@@ -267,10 +270,11 @@ TEST(Swizzle, EqualsTheByteFormula) {
         std::vector<uint8_t> storage(l.bytes), rows(slice_stride * box.depth), back(l.bytes, 0xee);
         for (auto& b : storage)
             b = static_cast<uint8_t>(random());
-        ASSERT_TRUE(deswizzle(l, in.bytes, storage.data(), l.bytes, box, rows.data(), row_stride,
-                              slice_stride, order));
-        ASSERT_TRUE(
-            swizzle(l, in.bytes, back.data(), l.bytes, box, rows.data(), row_stride, slice_stride, order));
+        const SwizzleKernels& kernels = swizzle_kernels()[static_cast<size_t>(round) % swizzle_kernels().size()];
+        ASSERT_TRUE(deswizzle_with(kernels, l, in.bytes, storage.data(), l.bytes, box, rows.data(), row_stride,
+                                   slice_stride, order));
+        ASSERT_TRUE(swizzle_with(kernels, l, in.bytes, back.data(), l.bytes, box, rows.data(), row_stride,
+                                 slice_stride, order));
         std::vector<uint8_t> expected(l.bytes, 0xee);
         for (uint32_t z = 0; z < box.depth; ++z)
             for (uint32_t y = 0; y < box.height; ++y)
@@ -283,6 +287,123 @@ TEST(Swizzle, EqualsTheByteFormula) {
                 }
         ASSERT_EQ(back, expected);
     }
+}
+
+// Tiled samples of a public tool (corpus/public/tegra_swizzle, MIT).
+TEST(Swizzle, PublicTiledSamples) {
+    const std::string folder = std::string(DMSH_SOURCE_DIR) + "/../shared/corpus/public/tegra_swizzle/";
+    if (!std::filesystem::exists(folder))
+        GTEST_SKIP() << "the public corpus is not beside the repository";
+    const auto read = [&](const std::string& name) {
+        std::ifstream in(folder + name, std::ios::binary);
+        return std::vector<uint8_t>(std::istreambuf_iterator<char>(in), {});
+    };
+    const struct {
+        const char* name;
+        LayoutInput in;
+    } samples[] = {
+        {"128_bc1", shape(NVN_FORMAT_RGBA_DXT1, 128, 128)},
+        {"128_bc3", shape(NVN_FORMAT_RGBA_DXT5, 128, 128)},
+        {"64_bc7", shape(NVN_FORMAT_BPTC_UNORM, 64, 64)},
+        {"64_rgba", shape(NVN_FORMAT_RGBA8, 64, 64)},
+        {"16_16_16_rgba", volume(NVN_FORMAT_RGBA8, 16, 16, 16)},
+    };
+    for (const auto& s : samples) {
+        const auto linear = read(std::string(s.name) + ".bin"), tiled = read(std::string(s.name) + "_tiled.bin");
+        ASSERT_FALSE(linear.empty()) << s.name;
+        const auto layout = texture_layout(s.in);
+        ASSERT_TRUE(layout);
+        const LevelLayout& l = layout->levels[0];
+        ASSERT_EQ(tiled.size(), layout->storage_bytes) << s.name;
+        const Box whole{0, 0, 0, l.width, l.height, l.depth};
+        const uint64_t slice = uint64_t{l.row_bytes} * l.height;
+        ASSERT_EQ(linear.size(), slice * l.depth) << s.name;
+        for (const SwizzleKernels& k : swizzle_kernels()) {
+            std::vector<uint8_t> rows(linear.size()), storage(tiled.size());
+            ASSERT_TRUE(deswizzle_with(k, l, s.in.bytes, tiled.data(), tiled.size(), whole, rows.data(),
+                                       l.row_bytes, slice, GobOrder::tegra_x1));
+            EXPECT_TRUE(rows == linear) << s.name << " " << k.name;
+            ASSERT_TRUE(swizzle_with(k, l, s.in.bytes, storage.data(), storage.size(), whole, linear.data(),
+                                     l.row_bytes, slice, GobOrder::tegra_x1));
+            EXPECT_TRUE(storage == tiled) << s.name << " " << k.name;
+        }
+    }
+}
+
+TEST(TextureLayout, SparseTiles) {
+    struct Row {
+        int format;
+        uint32_t size, levels, tiled, tiles;
+        uint64_t tiled_bytes, tail_bytes;
+        uint32_t tile_width, tile_height; // texels
+    };
+    constexpr Row rows[] = {
+        {NVN_FORMAT_BPTC_UFLOAT, 8192, 12, 6, 1365, 89456640, 23040, 256, 256},
+        {NVN_FORMAT_RGBA_ASTC_8x8, 8192, 12, 5, 341, 22347776, 23552, 512, 512},
+        {NVN_FORMAT_RGBA8, 2048, 12, 5, 341, 22347776, 23552, 128, 128},
+    };
+    for (const Row& r : rows) {
+        LayoutInput in = shape(r.format, r.size, r.size, r.levels);
+        in.sparse = true;
+        const auto l = texture_layout(in);
+        ASSERT_TRUE(l);
+        EXPECT_EQ(l->tiles.levels, r.tiled);
+        EXPECT_EQ(l->tiles.tail_offset, r.tiled_bytes);
+        EXPECT_EQ(l->tiles.tail_offset, uint64_t{r.tiles} * kSparseTileBytes);
+        EXPECT_EQ(l->storage_bytes - l->tiles.tail_offset, r.tail_bytes);
+        EXPECT_EQ(l->tiles.width * in.block_width, r.tile_width);
+        EXPECT_EQ(l->tiles.height * in.block_height, r.tile_height);
+        LayoutInput tiled_only = in; // engines size the tail as a difference of two storage sizes
+        tiled_only.levels = r.tiled;
+        EXPECT_EQ(l->storage_bytes - texture_layout(tiled_only)->storage_bytes, r.tail_bytes);
+        EXPECT_EQ(texture_layout(layered(in, 3))->layer_bytes,
+                  (r.tiled_bytes + r.tail_bytes + kSparseTileBytes - 1) / kSparseTileBytes * kSparseTileBytes);
+    }
+    // Every texel size: the tile is 64 KB, and tile (c, r) starts at (r * tiles across + c) * 64 KB.
+    for (const uint8_t bytes : {1, 2, 4, 8, 16})
+        for (const bool is_3d : {false, true}) {
+            LayoutInput in;
+            in.bytes = bytes;
+            in.sparse = true;
+            in.is_3d = is_3d;
+            in.width = in.height = 600;
+            in.depth = is_3d ? 64 : 1;
+            const auto l = texture_layout(in);
+            ASSERT_TRUE(l);
+            const SparseTiles& t = l->tiles;
+            EXPECT_EQ(uint64_t{t.width} * t.height * t.depth * bytes, kSparseTileBytes);
+            EXPECT_EQ(l->levels[0].columns * kGobWidth % (t.width * bytes), 0u);
+            const uint32_t across = l->levels[0].columns * kGobWidth / (t.width * bytes);
+            if (!is_3d) {
+                EXPECT_EQ(block_linear_offset(l->levels[0], t.width * bytes, t.height, 0),
+                          (across + 1) * uint64_t{kSparseTileBytes});
+            }
+        }
+    // A packaged texture without a column width has no column rounding: the tail of this one starts at 0x81000.
+    LayoutInput packaged = shape(NVN_FORMAT_RGBA_ASTC_6x6, 1024, 1024, 2);
+    packaged.sparse = packaged.packaged = true;
+    packaged.packaged_height = 3;
+    EXPECT_EQ(texture_layout(packaged)->levels[1].offset, 0x81000u);
+    packaged.packaged_columns = 4;
+    EXPECT_EQ(texture_layout(packaged)->levels[0].columns, 48u);
+    LayoutInput odd = shape(NVN_FORMAT_RGB8, 256, 256);
+    odd.sparse = true;
+    EXPECT_FALSE(texture_layout(odd));
+}
+
+TEST(TextureLayout, MultisampleAndVideoDecode) {
+    const struct {
+        uint32_t samples, width, height;
+    } factors[] = {{2, 2, 1}, {4, 2, 2}, {8, 4, 2}, {16, 4, 4}};
+    for (const auto& f : factors) {
+        LayoutInput in = shape(NVN_FORMAT_RGBA8, 100, 60);
+        in.samples = f.samples;
+        EXPECT_EQ(texture_layout(in)->storage_bytes,
+                  texture_layout(shape(NVN_FORMAT_RGBA8, 100 * f.width, 60 * f.height))->storage_bytes);
+    }
+    LayoutInput video = shape(NVN_FORMAT_R8, 1280, 720);
+    video.video_decode = true;
+    EXPECT_EQ(texture_layout(video)->levels[0].block_height, 2u);
 }
 
 TEST(Swizzle, RefusesWhatDoesNotFit) {

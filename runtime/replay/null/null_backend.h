@@ -1,6 +1,7 @@
 // A backend without a GPU: does buffer work on the CPU, counts or records everything else.
 #pragma once
 #include "runtime/replay/backend.h"
+#include <atomic>
 #include <functional>
 
 namespace dmsh::replay {
@@ -33,15 +34,23 @@ class NullBackend final : public Backend {
     void report_value(uint32_t value, uint64_t address) override { report(value, address); }
     void render_enable(nvn::RenderEnable, uint64_t) override {}
     bool read_memory(uint64_t address, void* out, uint32_t bytes) override;
+    void present(const nvn::Present& p) override {
+        ++presents;
+        if (on_present)
+            on_present(p);
+    }
     uint64_t flush() override { return ++fence; }
-    bool wait(uint64_t, uint64_t) override { return true; }
+    // Complete at once, unless a test holds fences back.
+    bool wait(uint64_t f, uint64_t) override { return f <= complete; }
     void store_texture(const nvn::TextureDesc&) override {}
 
     // Called with each draw and dispatch while their resources are valid.
     std::function<void(const DrawCall&)> on_draw;
     std::function<void(const DispatchCall&)> on_dispatch;
+    std::function<void(const nvn::Present&)> on_present;
     int pools = 0;
-    uint64_t draws = 0, dispatches = 0, clears = 0, copies = 0, barriers = 0, fence = 0;
+    uint64_t draws = 0, dispatches = 0, clears = 0, copies = 0, barriers = 0, fence = 0, presents = 0;
+    std::atomic<uint64_t> complete{~uint64_t{0}};
 
   private:
     void report(uint64_t value, uint64_t address); // with a timestamp of 0
