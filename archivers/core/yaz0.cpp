@@ -81,4 +81,28 @@ Result<Blob> decode_yaz0(Bytes in, WorkBudget& budget) {
     return std::move(buffer).finish();
 }
 
+Blob peek_yaz0(Bytes in, uint64_t n) {
+    n = std::min<uint64_t>(n, in.u32be(4));
+    NewBlob buffer(n);
+    uint64_t done = 0;
+    for (uint64_t at = kHeader; done < n && at < in.size();) {
+        unsigned flags = in.u8(at++);
+        for (int i = 0; i < 8 && done < n && at < in.size(); ++i, flags <<= 1) {
+            if (flags & 0x80) {
+                buffer.data()[done++] = in.u8(at++);
+                continue;
+            }
+            const uint64_t distance = (in.u16be(at) & 0xfff) + 1u;
+            uint64_t count = in.u8(at) >> 4;
+            at += 2;
+            count = count ? count + 2 : in.u8(at++) + 0x12u;
+            if (distance > done)
+                return std::move(buffer).finish(done);
+            for (; count && done < n; --count, ++done)
+                buffer.data()[done] = buffer.data()[done - distance];
+        }
+    }
+    return std::move(buffer).finish(done);
+}
+
 } // namespace dmsh

@@ -5,5 +5,6 @@
 namespace dmsh {
 
 extern const Reader kZstdReader;
+extern const Reader kZstdDictionaryReader;
 
 } // namespace dmsh

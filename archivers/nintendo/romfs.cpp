@@ -163,6 +163,11 @@ Result<RomfsListing> list_romfs(Bytes image) {
     return Lister(image, *base).list();
 }
 
-constexpr Reader kRomfsReader = {"romfs", is_romfs, read_romfs};
+constexpr Reader kRomfsReader = {
+    "romfs",
+    is_romfs,
+    read_romfs,
+    {"RomFS image", "u64 0x50 and tables in order, or `IVFC`", "archivers/nintendo/romfs.cpp",
+     "level 3 and the hashed image around it, read in place", "the hashes are not checked"}};
 
 } // namespace dmsh

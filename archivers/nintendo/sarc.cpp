@@ -53,6 +53,11 @@ Result<void> read_sarc(const Blob& in, Output& out) {
 
 } // namespace
 
-constexpr Reader kSarcReader = {"sarc", probe_sarc, read_sarc};
+constexpr Reader kSarcReader = {
+    "sarc",
+    probe_sarc,
+    read_sarc,
+    {"SARC archive (.sarc, .pack, .blarc)", "`SARC`", "archivers/nintendo/sarc.cpp",
+     "both byte orders, members with and without names", "nothing"}};
 
 } // namespace dmsh

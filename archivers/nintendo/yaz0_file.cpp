@@ -18,6 +18,10 @@ bool probe_yaz0(Bytes b) {
 
 } // namespace
 
-constexpr Reader kYaz0Reader = {"yaz0", probe_yaz0, read_yaz0};
+constexpr Reader kYaz0Reader = {
+    "yaz0",
+    probe_yaz0,
+    read_yaz0,
+    {"Yaz0 stream (.szs)", "`Yaz0`", "archivers/nintendo/yaz0_file.cpp", "the whole format", "nothing"}};
 
 } // namespace dmsh

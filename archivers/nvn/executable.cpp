@@ -111,7 +111,17 @@ Result<void> read_nro(const Blob& in, Output& out) {
 
 } // namespace
 
-constexpr Reader kNsoReader = {"nso", probe_nso, read_nso};
-constexpr Reader kNroReader = {"nro", probe_nro, read_nro};
+constexpr Reader kNsoReader = {
+    "nso",
+    probe_nso,
+    read_nso,
+    {"NSO executable (`main`, `subsdk*`)", "`NSO0`", "archivers/nvn/executable.cpp",
+     "three segments, LZ4 decoded, hashes checked, searched", "nothing"}};
+constexpr Reader kNroReader = {
+    "nro",
+    probe_nro,
+    read_nro,
+    {"NRO executable", "`NRO0` at +0x10", "archivers/nvn/executable.cpp",
+     "three segments, searched; the RomFS of its assets", "nothing"}};
 
 } // namespace dmsh

@@ -12,6 +12,7 @@ std::span<const Reader* const> readers() {
         &kSarcReader,
         &kYaz0Reader,
         &kZstdReader,
+        &kZstdDictionaryReader,
         &kBnshReader,
         &kBfshaReader,
         &kBahsReader,
@@ -37,11 +38,33 @@ std::span<const Reader* const> readers() {
     return list;
 }
 
-const Reader& reader_for(Bytes bytes) {
+const Reader& reader_for(Bytes bytes, std::string_view name) {
     for (const Reader* r : readers())
-        if (r->probe(bytes))
+        if ((!r->probe_name || r->probe_name(name)) && r->probe(bytes))
             return *r;
     return kSearchReader;
 }
+
+bool cannot_hold_shaders(Bytes head) {
+    // Textures, sound, pictures, movies: each format's whole file is its own data.
+    static constexpr std::string_view kLeaves[] = {
+        "BNTX", "FWAV", "FSTM", "FSTP", "FWSD", "OggS", "\x89PNG", "\xff\xd8\xff", "DDS ", "MsgStdBn",
+    };
+    return std::any_of(std::begin(kLeaves), std::end(kLeaves),
+                       [&](std::string_view magic) { return head.starts_with(magic); });
+}
+
+namespace {
+
+bool never(Bytes) {
+    return false;
+}
+Result<void> read_leaf(const Blob&, Output&) {
+    return {};
+}
+
+} // namespace
+
+constexpr Reader kLeafReader = {"no shaders", never, read_leaf};
 
 } // namespace dmsh

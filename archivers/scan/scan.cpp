@@ -21,17 +21,22 @@ class Merger {
     void add(FileFindings&& f) {
         // Links first: they name records of this file.
         std::map<uint32_t, ShaderProgram> programs;
+        std::map<uint32_t, Evidence> evidence;
         for (const FoundLink& link : f.links) {
             const FoundRecord& r = f.records[link.record];
             ShaderProgram& p = programs[link.program];
+            evidence[link.program] = link.evidence;
             p.keys[static_cast<size_t>(r.stage)] = r.key;
             p.stages |= static_cast<uint8_t>(1u << static_cast<unsigned>(r.stage));
             if (p.origin.empty())
                 p.origin = r.origin;
         }
         for (auto& [number, program] : programs)
-            if (!std::has_single_bit(program.stages) && linked_.insert({program.stages, program.keys}).second)
-                result_.programs.push_back(std::move(program));
+            if (!std::has_single_bit(program.stages)) {
+                const bool linked = evidence[number] == Evidence::linked;
+                if ((linked ? linked_ : listed_).insert({program.stages, program.keys}).second)
+                    (linked ? result_.programs : result_.listed).push_back(std::move(program));
+            }
         for (FoundRecord& r : f.records) {
             result_.found += 1 + r.copies;
             result_.formats[std::string(r.format)].shaders += 1 + r.copies;
@@ -62,17 +67,17 @@ class Merger {
     void finish() {
         std::sort(result_.records.begin(), result_.records.end(),
                   [](const ShaderRecord& a, const ShaderRecord& b) { return a.key < b.key; });
-        std::sort(result_.programs.begin(), result_.programs.end(),
-                  [](const ShaderProgram& a, const ShaderProgram& b) {
-                      return std::tie(a.stages, a.keys) < std::tie(b.stages, b.keys);
-                  });
+        for (std::vector<ShaderProgram>* list : {&result_.programs, &result_.listed})
+            std::sort(list->begin(), list->end(), [](const ShaderProgram& a, const ShaderProgram& b) {
+                return std::tie(a.stages, a.keys) < std::tie(b.stages, b.keys);
+            });
     }
 
   private:
     ScanResult& result_;
     std::unordered_map<uint64_t, size_t> seen_;
     std::vector<const ShaderBytes*> first_bytes_;
-    std::set<std::pair<uint8_t, std::array<uint64_t, kStageCount>>> linked_;
+    std::set<std::pair<uint8_t, std::array<uint64_t, kStageCount>>> linked_, listed_;
 };
 
 } // namespace
@@ -83,55 +88,12 @@ const ShaderRecord* ScanResult::find(uint64_t key) const {
     return it != records.end() && it->key == key ? &*it : nullptr;
 }
 
-Result<ScanResult> scan(const ScanOptions& options) {
-    auto tree = list_sources(options);
-    if (!tree)
-        return tree.error();
-    std::vector<SourceFile>& files = tree->files;
-    ScanResult result;
-    result.errors = std::move(tree->errors);
-    uint64_t all_bytes = 0;
-    for (const SourceFile& f : files)
-        all_bytes += f.size;
+namespace {
 
-    ShaderStore store(options.skip);
-    std::vector<FileFindings> findings(files.size());
-    std::atomic<size_t> next{0};
-    std::atomic<uint64_t> done_bytes{0}, shaders{0};
-    std::atomic<bool> cancelled{false};
-    // Large files first, so that none is left for the end; the results go to their places anyhow.
-    std::vector<size_t> order(files.size());
-    for (size_t i = 0; i < order.size(); ++i)
-        order[i] = i;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return files[a].size > files[b].size; });
-
-    const auto work = [&] {
-        for (size_t i; (i = next.fetch_add(1)) < order.size();) {
-            if (options.cancel && options.cancel->load()) {
-                cancelled = true;
-                return;
-            }
-            SourceFile& file = files[order[i]];
-            FileFindings& f = findings[order[i]];
-            try {
-                if (const auto blob = file.open())
-                    f = scan_file(file.origin, *blob, blob->size(), store);
-                else
-                    f.errors.push_back({blob.error().message + " (its shaders are left out)", file.origin});
-            } catch (const std::bad_alloc&) {
-                f = {};
-                f.errors.push_back({"not enough memory (its shaders are left out)", file.origin});
-            }
-            file.image = {};
-            done_bytes += file.size;
-            shaders += f.records.size();
-        }
-    };
-
-    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-    const size_t count =
-        std::min<size_t>(options.workers ? options.workers : cores, std::max<size_t>(files.size(), 1));
+// Runs `work` on `count` threads; on this one if one is enough and nobody watches.
+void run_workers(size_t count, const std::function<void()>& work, const std::function<void()>& watch) {
+    if (count <= 1 && !watch)
+        return work();
     std::mutex mutex;
     std::condition_variable ended;
     size_t running = count;
@@ -147,12 +109,88 @@ Result<ScanResult> scan(const ScanOptions& options) {
         std::unique_lock lock(mutex);
         while (running) {
             ended.wait_for(lock, std::chrono::milliseconds(250));
-            if (options.progress)
-                options.progress(done_bytes, all_bytes, shaders);
+            if (watch)
+                watch();
         }
     }
     for (std::thread& t : pool)
         t.join();
+}
+
+// Reads the files; `result` has the errors of listing them.
+Result<void> scan_files(const std::vector<SourceFile>& files, const ScanOptions& options, ScanResult& result) {
+    uint64_t all_bytes = 0;
+    for (const SourceFile& f : files)
+        all_bytes += f.size;
+
+    ShaderStore store(options.skip);
+    SharedFacts facts;
+    std::unique_ptr<Oodle> oodle;
+    if (!options.oodle.empty()) {
+        auto started = Oodle::start(options.oodle, options.oodle_host);
+        if (!started)
+            return started.error();
+        oodle = *std::move(started);
+    }
+    ScanShared shared{store, facts, oodle.get(),
+                      [&](const std::string& origin) { return open_source(files, origin); }};
+    std::vector<FileFindings> findings(files.size());
+    std::atomic<uint64_t> done_bytes{0}, shaders{0};
+    std::atomic<bool> cancelled{false};
+
+    // Large files first, so that none is left for the end; the results go to their places anyhow.
+    std::vector<size_t> order(files.size());
+    for (size_t i = 0; i < order.size(); ++i)
+        order[i] = i;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return files[a].size > files[b].size; });
+
+    const auto read_one = [&](size_t index) {
+        const SourceFile& file = files[index];
+        FileFindings& f = findings[index];
+        try {
+            if (const auto blob = file.open())
+                f = scan_file(file.origin, index, *blob, blob->size(), shared);
+            else
+                f.errors.push_back({blob.error().message + " (its shaders are left out)", file.origin});
+        } catch (const std::bad_alloc&) {
+            f = {};
+            f.errors.push_back({"not enough memory (its shaders are left out)", file.origin});
+        }
+        if (!f.asked_in_vain) {
+            done_bytes += file.size;
+            shaders += f.records.size();
+        }
+    };
+    const auto read_all = [&](const std::vector<size_t>& list) {
+        std::atomic<size_t> next{0};
+        const auto work = [&] {
+            for (size_t i; (i = next.fetch_add(1)) < list.size();) {
+                if (options.cancel && options.cancel->load()) {
+                    cancelled = true;
+                    return;
+                }
+                read_one(list[i]);
+            }
+        };
+        const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+        const size_t count = std::min<size_t>(options.workers ? options.workers : cores, list.size());
+        std::function<void()> watch;
+        if (options.progress)
+            watch = [&] { options.progress(done_bytes, all_bytes, shaders); };
+        run_workers(count, work, watch);
+    };
+    read_all(order);
+    // What asked for something that another file publishes is read again, with everything published so far in
+    // sight; when nothing more turns up, a last time with the answer that nobody has it.
+    while (!facts.sealed()) {
+        std::erase_if(order, [&](size_t i) { return !findings[i].asked_in_vain; });
+        if (order.empty() || cancelled)
+            break;
+        if (!facts.next_round())
+            facts.seal();
+        read_all(order);
+    }
     if (options.progress)
         options.progress(done_bytes, all_bytes, shaders);
 
@@ -163,14 +201,50 @@ Result<ScanResult> scan(const ScanOptions& options) {
     result.files = files.size();
     result.bytes = all_bytes;
     result.cancelled = cancelled;
+    return {};
+}
+
+} // namespace
+
+Result<ScanResult> scan(const ScanOptions& options) {
+    auto tree = list_sources(options);
+    if (!tree)
+        return tree.error();
+    ScanResult result;
+    result.errors = std::move(tree->errors);
+    if (const auto ok = scan_files(tree->files, options, result); !ok)
+        return ok.error();
+    return result;
+}
+
+Result<ScanResult> scan_memory(std::vector<NamedBlob> files, const ScanOptions& options) {
+    std::vector<SourceFile> list;
+    for (NamedBlob& f : files) {
+        const uint64_t size = f.blob.size();
+        list.push_back({std::move(f.name), "", std::move(f.blob), size});
+    }
+    std::sort(list.begin(), list.end(),
+              [](const SourceFile& a, const SourceFile& b) { return a.origin < b.origin; });
+    ScanResult result;
+    if (const auto ok = scan_files(list, options, result); !ok)
+        return ok.error();
     return result;
 }
 
 ScanResult scan_blob(const std::string& name, const Blob& blob, KeySkip skip, uint64_t budget_bytes) {
     ShaderStore store(skip);
+    SharedFacts facts;
+    ScanShared shared{store, facts};
+    const auto read = [&] { return scan_file(name, 0, blob, budget_bytes ? budget_bytes : blob.size(), shared); };
+    FileFindings findings = read();
+    while (findings.asked_in_vain && !facts.sealed()) { // its members may have it
+        if (!facts.next_round())
+            facts.seal();
+        findings = read();
+    }
     ScanResult result;
     Merger merger(result);
-    merger.add(scan_file(name, blob, budget_bytes ? budget_bytes : blob.size(), store));
+    merger.add(std::move(findings));
     merger.finish();
     result.files = 1;
     result.bytes = blob.size();

@@ -21,6 +21,8 @@ struct ScanOptions {
     std::vector<std::string> nro;   // NRO files or folders of them; origins begin with "nro/"
     unsigned workers = 0;           // 0: one per core
     KeySkip skip;                   // the profile's (S-006)
+    std::string oodle;              // the user's Oodle library; empty = none
+    std::string oodle_host;         // the program that loads it; empty = dmsh-oodle-host beside this one
     // Called from one thread at a time, at most a few times a second and once at the end.
     std::function<void(uint64_t done_bytes, uint64_t all_bytes, uint64_t shaders)> progress;
     const std::atomic<bool>* cancel = nullptr; // set: files not begun yet are left out, `cancelled` says so
@@ -53,7 +55,8 @@ struct FormatCounts {
 
 struct ScanResult {
     std::vector<ShaderRecord> records;   // by key
-    std::vector<ShaderProgram> programs; // by stages and keys
+    std::vector<ShaderProgram> programs; // by stages and keys: what containers hold together (shader_pairs.tsv)
+    std::vector<ShaderProgram> listed;   // likewise: what engines only list, and covers (pso_pairs.tsv)
     // What could not be read, one line each (Error::text()): "file/member: what is wrong (its shaders are
     // left out)".
     std::vector<Error> errors;
@@ -73,6 +76,14 @@ struct ScanResult {
 // does not exist); what is wrong with single files is in `errors`. The result is the same at any number of
 // workers.
 Result<ScanResult> scan(const ScanOptions& options);
+
+struct NamedBlob {
+    std::string name; // path below the root
+    Blob blob;
+};
+
+// Files in memory as one tree; the options' paths are not looked at. An error only for the Oodle library.
+Result<ScanResult> scan_memory(std::vector<NamedBlob> files, const ScanOptions& options = {});
 
 // One blob, as `name`: the same reading, for tests, fuzzing and single-file commands. `budget_bytes`: what
 // the budgets are 16 times of; 0 = the blob's size.

@@ -1,6 +1,7 @@
 // Lists folders and images.
 #include "archivers/scan/source_tree.h"
 #include "archivers/nintendo/romfs.h"
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -96,6 +97,17 @@ class Tree {
 };
 
 } // namespace
+
+Result<std::optional<Blob>> open_source(const std::vector<SourceFile>& files, const std::string& origin) {
+    const auto it = std::lower_bound(files.begin(), files.end(), origin,
+                                     [](const SourceFile& f, const std::string& o) { return f.origin < o; });
+    if (it == files.end() || it->origin != origin)
+        return std::optional<Blob>();
+    auto blob = it->open();
+    if (!blob)
+        return blob.error();
+    return std::optional(*std::move(blob));
+}
 
 Result<SourceTree> list_sources(const ScanOptions& options) {
     Tree tree;

@@ -20,6 +20,9 @@ struct SourceTree {
     std::vector<Error> errors;     // roots and entries that cannot be read
 };
 
+// The file of this origin, opened; nothing if there is none. `files`: by origin.
+Result<std::optional<Blob>> open_source(const std::vector<SourceFile>& files, const std::string& origin);
+
 // Lists all roots of the options. An error if a path does not exist.
 Result<SourceTree> list_sources(const ScanOptions& options);
 

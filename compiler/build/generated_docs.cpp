@@ -1,10 +1,12 @@
 // Makes the pages of docs/ that come from tables.
 #include "compiler/build/generated_docs.h"
+#include "archivers/scan/formats_page.h"
 #include "compiler/build/exit_codes.h"
 #include "compiler/build/files.h"
 #include "compiler/isa/isa.h"
 #include "compiler/lift/intrinsics.h"
 #include "compiler/lift/maxwell/table.h"
+#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -112,6 +114,7 @@ std::string coverage_page(std::string_view title, Arch arch, std::span<const isa
 
 std::vector<std::pair<std::string, std::string>> generated_docs() {
     return {
+        {"formats/README.md", formats_page()},
         {"losses.md", losses_page()},
         {"intrinsics.md", intrinsics_page()},
         {"coverage-maxwell.md", coverage_page("Coverage: Maxwell (sm_53)", Arch::sm53, isa::maxwell_rows())},
@@ -120,6 +123,8 @@ std::vector<std::pair<std::string, std::string>> generated_docs() {
 }
 
 int write_generated_docs(const std::string& folder) {
+    std::error_code ec;
+    std::filesystem::create_directories(folder + "/formats", ec); // write_file says what is wrong
     for (const auto& [name, text] : generated_docs())
         if (auto r = write_file(folder + "/" + name, text); !r) {
             std::fprintf(stderr, "dmshc: %s\n", r.error().text().c_str());

@@ -1,4 +1,4 @@
-// Pages of docs/ that are made from tables: losses, intrinsics, ISA coverage.
+// Pages of docs/ that are made from tables: formats, losses, intrinsics, ISA coverage.
 #pragma once
 #include <string>
 #include <utility>

@@ -1,76 +1,49 @@
 // Hostile input: every reader's fixture cut at every byte, with every word changed, mutated at random, and
 // nested in itself.
+#include "archivers/core/budget.h"
 #include "archivers/nvn/prepare_program.h"
 #include "archivers/scan/scan.h"
 #include "tests/archivers/corpus.h"
-#include "tests/writers/writers.h"
+#include "tests/writers/fixtures.h"
 #include <chrono>
 #include <random>
+#include <set>
 
 namespace dmsh {
 namespace {
 
 using writers::Buffer;
 using writers::Data;
+using writers::Fixture;
 using writers::Member;
 using writers::Pair;
 
 Pair tiny(Stage stage, uint32_t counter = 1) {
-    Pair p = writers::small_pair(stage, counter, stage != Stage::compute);
-    p.control.resize(0x760);
-    const uint32_t length = 0x760;
-    std::memcpy(p.control.data() + 0x20, &length, 4);
-    std::memcpy(p.control.data() + 0x71c, &counter, 4);
-    return p;
+    return writers::tiny_pair(stage, counter);
 }
 
-struct Fixture {
-    const char* name;
-    Data data;
-    size_t shaders;
-};
-
 const std::vector<Fixture>& fixtures() {
-    static const std::vector<Fixture> list = [] {
-        const Pair vs = tiny(Stage::vertex), cs = tiny(Stage::compute);
-        const Data b = writers::bnsh(std::vector<std::vector<Pair>>{{cs}});
-        const std::vector<Member> files = {{"a/s", b}, {"t", Data(5, 't')}};
-        return std::vector<Fixture>{
-            {"raw pair", writers::raw_pair(vs), 1},
-            {"GLSLC", writers::glslc_output(std::vector{vs}), 1},
-            {"NVN2 GLSLC", writers::glslc_output_nvn2(std::vector{writers::small_nvn2_pair(Stage::fragment)}),
-             1},
-            {"BNSH", b, 1},
-            {"NVN2 BNSH",
-             writers::bnsh(std::vector<std::vector<Pair>>{
-                 {writers::small_nvn2_pair(Stage::task), writers::small_nvn2_pair(Stage::mesh)}}),
-             2},
-            {"BFSHA", writers::bfsha(b), 1},
-            {"SARC", writers::sarc(files), 1},
-            {"big-endian SARC", writers::sarc(files, true), 1},
-            {"Yaz0", writers::yaz0(b), 1},
-            {"zstd", writers::zstd(b), 1},
-            {"unsized zstd", writers::zstd(b, 3, false), 1},
-            {"NSO", writers::nso(Data(32, 1), b, Data(32, 2)), 1},
-            {"plain NSO", writers::nso(Data(32, 1), b, Data(32, 2), false), 1},
-            {"NRO", writers::nro(Data(32, 1), Data(32, 2), Data(32, 3), writers::romfs(files)), 1},
-            {"RomFS", writers::romfs(files), 1},
-            {"SARC in Yaz0 in SARC",
-             writers::sarc(std::vector<Member>{{"i", writers::yaz0(writers::sarc(files))},
-                                               {"j", writers::raw_pair(vs)}}),
-             2},
-        };
-    }();
-    return list;
+    return writers::all_fixtures();
+}
+
+// Bytes in memory of their own, so that a sanitizer sees every byte past their end.
+Blob own(const Data& d) {
+    std::shared_ptr<uint8_t[]> copy(new uint8_t[d.size()]);
+    if (!d.empty())
+        std::memcpy(copy.get(), d.data(), d.size());
+    return {Bytes(copy.get(), d.size()), copy, false};
 }
 
 // Scans, and checks what must hold of any input.
-ScanResult survive(const Data& d) {
-    // The input in memory of its own, so that a sanitizer sees every byte past its end.
-    const std::unique_ptr<uint8_t[]> copy(new uint8_t[d.size()]);
-    if (!d.empty())
-        std::memcpy(copy.get(), d.data(), d.size());
-    const ScanResult r = scan_blob("f", Blob::view(Bytes(copy.get(), d.size())));
+ScanResult survive(const Data& d, const std::string& name = "f", const std::vector<Member>& siblings = {}) {
+    std::vector<NamedBlob> files = {{name, own(d)}};
+    for (const Member& m : siblings)
+        files.push_back({m.name, own(m.data)});
+    ScanOptions options;
+    options.workers = 1;
+    auto scanned = scan_memory(std::move(files), options);
+    EXPECT_TRUE(scanned);
+    ScanResult r = *std::move(scanned);
     for (const ShaderRecord& s : r.records) {
         EXPECT_EQ(program_key(s.control.bytes, s.code.bytes), s.key);
         (void)prepare_program(s.control.bytes, s.code.bytes);
@@ -80,40 +53,72 @@ ScanResult survive(const Data& d) {
     return r;
 }
 
+ScanResult survive(const Fixture& f, const Data& d) {
+    return survive(d, f.file_name, f.siblings);
+}
+
+// The places to try: all of a small fixture, and of a larger one its first bytes and an even selection.
+size_t step_of(const Fixture& f, size_t places) {
+    return std::max<size_t>(1, f.data.size() / places);
+}
+
+std::string lines(const ScanResult& r) {
+    std::string s;
+    for (const Error& e : r.errors)
+        s += e.text() + "\n";
+    return s;
+}
+
 TEST(Hostile, FixturesAreWhole) {
+    std::set<std::string> names;
     for (const Fixture& f : fixtures()) {
-        const ScanResult r = survive(f.data);
+        const ScanResult r = survive(f, f.data);
         EXPECT_EQ(r.records.size(), f.shaders) << f.name;
-        EXPECT_TRUE(r.errors.empty()) << f.name << ": " << (r.errors.empty() ? "" : r.errors[0].text());
+        EXPECT_TRUE(r.errors.empty()) << f.name << ": " << lines(r);
+        EXPECT_TRUE(names.insert(f.name).second) << f.name << " is there twice";
     }
 }
 
 TEST(Hostile, TruncatedAtEveryByte) {
     for (const Fixture& f : fixtures()) {
-        size_t silent = 0; // lost shaders without a line
-        const size_t step = f.data.size() > 6000 ? 7 : 1;
-        for (size_t n = 0; n < f.data.size(); n += step) {
-            const ScanResult r = survive(Data(f.data.begin(), f.data.begin() + n));
-            EXPECT_LE(r.records.size(), f.shaders);
-            silent += r.records.size() < f.shaders && r.errors.empty() && !r.lone_controls;
+        const size_t step = step_of(f, 6000);
+        for (size_t n = 0; n < f.data.size(); n += n < 0x400 ? 1 : step) {
+            const ScanResult r = survive(f, Data(f.data.begin(), f.data.begin() + n));
+            EXPECT_LE(r.records.size(), f.shaders) << f.name << " cut to " << n;
+            // What is too short to be known as its format is a data file without shaders; nothing else is silent.
+            const bool silent = r.errors.empty() && !r.lone_controls && r.records.size() < f.shaders;
+            EXPECT_FALSE(silent && n >= f.silent_bytes) << f.name << " cut to " << n;
         }
-        // What is too short to be known as its format is a data file without shaders; nothing else is silent.
-        EXPECT_LE(silent * step, std::string_view(f.name) == "raw pair" || std::string_view(f.name) == "BFSHA"
-                                     ? 0x2000u
-                                     : 0x80u)
-            << f.name;
     }
 }
 
 TEST(Hostile, EveryWordChanged) {
     for (const Fixture& f : fixtures()) {
         const uint32_t size = static_cast<uint32_t>(f.data.size());
-        const size_t step = f.data.size() > 6000 ? 12 : 4;
-        for (size_t at = 0; at + 4 <= f.data.size(); at += step)
-            for (const uint32_t value : {0u, 1u, 0xffffffffu, 0x7fffffffu, 0x80000000u, size, size - 4}) {
+        const size_t step = (step_of(f, 1500) + 3) / 4 * 4;
+        for (size_t at = 0; at + 4 <= f.data.size(); at += at < 0x400 ? 4 : step)
+            for (const uint32_t value : {0u, 1u, 0xffffffffu, 0x7fffffffu, 0x80000000u, size, size - 4,
+                                         static_cast<uint32_t>(at), __builtin_bswap32(size), 0x01000000u}) {
                 Data d = f.data;
                 std::memcpy(d.data() + at, &value, 4);
-                survive(d);
+                survive(f, d);
+            }
+    }
+}
+
+// Every word that could be an offset or length takes the value of another one: ranges overlap, links turn back.
+TEST(Hostile, OffsetsOfEachOther) {
+    for (const Fixture& f : fixtures()) {
+        std::vector<size_t> places;
+        const Bytes b(f.data);
+        for (size_t at = 0; at + 4 <= f.data.size() && places.size() < 48; at += 4)
+            if ((b.u32(at) && b.u32(at) < b.size()) || (b.u32be(at) && b.u32be(at) < b.size()))
+                places.push_back(at);
+        for (const size_t to : places)
+            for (const size_t from : places) {
+                Data d = f.data;
+                std::memcpy(d.data() + to, f.data.data() + from, 4);
+                survive(f, d);
             }
     }
 }
@@ -121,7 +126,7 @@ TEST(Hostile, EveryWordChanged) {
 TEST(Hostile, RandomMutations) {
     std::mt19937 random(20);
     for (const Fixture& f : fixtures())
-        for (int round = 0; round < 1500; ++round) {
+        for (int round = 0; round < 1000; ++round) {
             Data d = f.data;
             const unsigned changes = 1 + random() % 8;
             for (unsigned i = 0; i < changes && !d.empty(); ++i) {
@@ -141,8 +146,85 @@ TEST(Hostile, RandomMutations) {
                              static_cast<uint8_t>(random()));
                 }
             }
-            survive(d);
+            survive(f, d);
         }
+}
+
+// The other files of a format that lies in two: cut, and with every word changed.
+TEST(Hostile, SiblingsAttacked) {
+    for (const Fixture& f : fixtures())
+        for (size_t i = 0; i < f.siblings.size(); ++i) {
+            const Data& whole = f.siblings[i].data;
+            const auto with = [&](Data d) {
+                std::vector<Member> siblings = f.siblings;
+                siblings[i].data = std::move(d);
+                const ScanResult r = survive(f.data, f.file_name, siblings);
+                EXPECT_LE(r.records.size(), f.shaders) << f.name;
+            };
+            for (size_t n = 0; n < whole.size(); n += 1 + whole.size() / 2000)
+                with(Data(whole.begin(), whole.begin() + n));
+            for (size_t at = 0; at + 4 <= whole.size() && at < 2000; at += 4)
+                for (const uint32_t value : {0u, 1u, 0xffffffffu, 0x7fffffffu}) {
+                    Data d = whole;
+                    std::memcpy(d.data() + at, &value, 4);
+                    with(std::move(d));
+                }
+        }
+}
+
+TEST(Hostile, WrongChecksumsAreSaid) {
+    for (const Fixture& f : fixtures())
+        for (const uint64_t at : f.checked) {
+            ASSERT_LT(at, f.data.size()) << f.name;
+            Data d = f.data;
+            d[at] ^= 0x10;
+            const ScanResult r = survive(f, d);
+            EXPECT_FALSE(r.errors.empty()) << f.name << " changed at " << at;
+        }
+}
+
+// Each container around itself, and around all others: sixteen levels are read, the next is refused by name.
+TEST(Hostile, NestsSixteenDeepAndNoFurther) {
+    Data noise(1 << 16); // so that what is wrapped expands little
+    std::mt19937 random(23);
+    for (uint8_t& b : noise)
+        b = static_cast<uint8_t>(random());
+    Buffer inner;
+    inner.append(writers::raw_pair(tiny(Stage::fragment, 7)));
+    inner.append(noise);
+    for (const Fixture& f : fixtures()) {
+        if (!f.wrap)
+            continue;
+        Data d = inner.bytes;
+        for (unsigned depth = 0; depth < kMaxNesting; ++depth)
+            d = f.wrap(d);
+        ScanResult r = survive(f, d);
+        EXPECT_EQ(r.records.size(), 1u) << f.name << "\n" << lines(r);
+        r = survive(f, f.wrap(d));
+        EXPECT_TRUE(r.records.empty()) << f.name;
+        // Where each level takes as many bytes as the file, the budget of 16 files ends at the same place.
+        EXPECT_TRUE(lines(r).find("nest more than 16 deep") != std::string::npos ||
+                    lines(r).find("16 times the file") != std::string::npos)
+            << f.name << "\n" << lines(r);
+    }
+}
+
+// Much from little: refused by name, or read within the budgets.
+TEST(Hostile, ExpansionPastTheBudgets) {
+    for (const Fixture& f : fixtures()) {
+        if (!f.wrap)
+            continue;
+        const Data zeros(8 << 20);
+        Data d = f.wrap(zeros);
+        const bool packs = d.size() * kBudgetFactor < zeros.size();
+        const ScanResult r = survive(f, d);
+        const bool own_allowance = f.name.find("gzip") != std::string::npos; // and a larger one
+        EXPECT_TRUE(!packs || own_allowance || lines(r).find("16 times") != std::string::npos)
+            << f.name << "\n" << lines(r);
+        for (int layer = 0; layer < 3; ++layer)
+            d = f.wrap(d);
+        survive(f, d);
+    }
 }
 
 TEST(Hostile, RandomBytesBehindEveryMagic) {
