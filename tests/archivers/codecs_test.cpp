@@ -138,7 +138,9 @@ TEST(DecodeExact, DeclaredSizePlusAndMinusOne) {
 }
 
 TEST(Lz4, BlocksReachIntoWhatCameBefore) {
-    const Data all = sample(90000), first(all.begin(), all.begin() + 60000), second(all.begin() + 60000, all.end());
+    const Data first = sample(60000);
+    Data second(first.end() - 2000, first.end()); // all of it is in the history
+    second.insert(second.end(), first.begin() + 50000, first.end());
     const Data packed = writers::lz4_block(second, first);
     WorkBudget budget(1 << 20);
     const auto got = decode_lz4_block(packed, second.size(), first, budget);

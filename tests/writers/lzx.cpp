@@ -52,7 +52,7 @@ Code random_code(unsigned n, std::mt19937& random) {
     std::priority_queue<Node, std::vector<Node>, std::greater<>> queue;
     std::vector<std::pair<unsigned, unsigned>> children;
     for (unsigned i = 0; i < n; ++i)
-        queue.push({1 + random() % (n > 16 ? 900 : 9), i});
+        queue.push({n > 16 ? 20 + random() % 900 : 1 + random() % 9, i}); // at most 16 bits, 7 for the few
     while (queue.size() > 1) {
         const Node a = queue.top();
         queue.pop();
