@@ -15,7 +15,7 @@ bool live(const NVNevent* e) {
 // The value's address if the pool holds it, else 0.
 uint64_t place(const NVNmemoryPool* pool, int64_t offset) {
     const auto p = Host::get().pool(pool);
-    if (!p || p->is_virtual() || offset < 0 || offset % 4 || p->size < 4 ||
+    if (!p || offset < 0 || offset % 4 || p->size < 4 ||
         static_cast<uint64_t>(offset) > p->size - 4)
         return 0;
     return reinterpret_cast<uint64_t>(p->memory) + static_cast<uint64_t>(offset);
@@ -86,20 +86,19 @@ void nvnEventFinalize(NVNevent* event) {
 }
 uint32_t nvnEventGetValue(const NVNevent* event) {
     const uint64_t address = Host::get().event_address(event);
-    if (!address)
+    const std::lock_guard hold(Host::get().submit_lock()); // the pool stays
+    if (!address || !Host::get().covers(address, 4))
         return 0;
-    if (Executor* e = Host::get().executor()) {
-        const std::lock_guard hold(Host::get().submit_lock());
+    if (Executor* e = Host::get().executor())
         e->publish_signals();
-    }
     return __atomic_load_n(reinterpret_cast<const uint32_t*>(address), __ATOMIC_ACQUIRE);
 }
 void nvnEventSignal(NVNevent* event, NVNeventSignalMode mode, uint32_t value) {
     const uint64_t address = Host::get().event_address(event);
-    if (!address)
+    const std::lock_guard hold(Host::get().submit_lock());
+    if (!address || !Host::get().covers(address, 4))
         return;
     auto* word = reinterpret_cast<uint32_t*>(address);
-    const std::lock_guard hold(Host::get().submit_lock());
     Executor* e = Host::get().executor();
     if (e)
         e->publish_signals(); // signals that completed before this one come before it

@@ -6,6 +6,7 @@
 #include "runtime/nvn/safe_memory.h"
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 namespace dmsh::nvn {
 namespace {
@@ -21,6 +22,26 @@ uint32_t word_at(const uint8_t* p, size_t offset) {
     return v;
 }
 
+// Where a program's c[1] starts in its code area: +0x700, but behind part B for vertex programs of two parts, whose
+// +0x700 names that part (S-017: the list of parts at +0x748, B behind A and behind 0x30 zero bytes).
+uint32_t constants_start(std::span<const uint8_t> control, std::span<const uint8_t> code) {
+    constexpr uint32_t kHeader = 0x30, kSphBytes = 0x50, kParts = 0x748;
+    const uint32_t stated = word_at(control.data(), 0x700);
+    if (control.size() < kParts + 16 || word_at(control.data(), 0x714) != static_cast<uint32_t>(Stage::vertex))
+        return stated;
+    const uint32_t a = word_at(control.data(), kParts), a_bytes = word_at(control.data(), kParts + 4),
+                   b = word_at(control.data(), kParts + 8), b_bytes = word_at(control.data(), kParts + 12);
+    const auto inside = [&](uint32_t at, uint32_t n) {
+        return n > kSphBytes && n % 8 == 0 && at <= code.size() && n <= code.size() - at;
+    };
+    if (!inside(a, a_bytes) || !inside(b, b_bytes) || a != kHeader || b != uint64_t{stated} + kHeader ||
+        stated < uint64_t{a} + a_bytes ||
+        !std::all_of(code.begin() + stated, code.begin() + b, [](uint8_t v) { return v == 0; }))
+        return stated;
+    const uint32_t sph = word_at(code.data(), b); // version 3, shader type 1 (vertex)
+    return (sph >> 5 & 31) == 3 && (sph >> 10 & 15) == 1 ? b + b_bytes : stated;
+}
+
 } // namespace
 
 Host& Host::get() {
@@ -32,6 +53,11 @@ void Host::reset() {
     const std::lock_guard hold(submit_lock_);
     executor_ = nullptr;
     pools_.clear();
+    shared_pages_.clear();
+    for (const auto& v : virtual_pools_)
+        release_range(v->base, v->info.size);
+    virtual_pools_.clear();
+    ++pools_generation_;
     programs_.clear();
     shaders_.clear();
     libraries_.clear();
@@ -80,7 +106,9 @@ uint32_t Host::next_serial() {
 
 // Memory pools.
 
-void Host::add_pool(const NVNmemoryPool* object) {
+bool Host::add_pool(const NVNmemoryPool* object) {
+    if (object->flags & NVN_MEMORY_POOL_FLAGS_VIRTUAL)
+        return add_virtual(object);
     PoolInfo p;
     p.object = object;
     p.memory = static_cast<uint8_t*>(object->memory);
@@ -93,26 +121,38 @@ void Host::add_pool(const NVNmemoryPool* object) {
             std::upper_bound(pools_.begin(), pools_.end(), p,
                              [](const PoolInfo& a, const PoolInfo& b) { return a.memory < b.memory; }),
             p);
+        ++pools_generation_;
     }
     const std::lock_guard hold(submit_lock_);
     if (executor_)
         executor_->pool_added(p);
+    return true;
 }
 
 void Host::remove_pool(const NVNmemoryPool* object) {
     const auto p = pool(object);
     if (!p)
         return;
+    if (p->is_virtual())
+        return remove_virtual(object);
     const std::lock_guard hold(submit_lock_);
     if (executor_)
         executor_->pool_removed(*p); // waits for the GPU: afterwards nobody reads the memory
     Recorders::get().forget_memory(p->memory, p->size);
-    const std::unique_lock pools(pools_lock_);
-    std::erase_if(pools_, [&](const PoolInfo& x) { return x.serial == p->serial; });
+    {
+        const std::unique_lock pools(pools_lock_);
+        std::erase_if(pools_, [&](const PoolInfo& x) { return x.serial == p->serial; });
+        ++pools_generation_;
+    }
+    shared_pages_.erase(p->serial); // the guest gets private pages back
 }
 
 std::optional<PoolInfo> Host::pool(const NVNmemoryPool* object) const {
     const std::shared_lock hold(pools_lock_);
+    if (VirtualPool* v = virtual_pool(object)) {
+        v->leaked = true;
+        return v->info;
+    }
     for (const PoolInfo& p : pools_)
         if (p.object == object)
             return p;
@@ -133,6 +173,17 @@ std::optional<PoolInfo> Host::pool_at(uint64_t address, uint64_t bytes) const {
             break;
     }
     return std::nullopt;
+}
+
+bool Host::cover(uint64_t address, uint64_t bytes) {
+    const uint64_t generation = pools_generation_.load(std::memory_order_relaxed);
+    const auto p = pool_at(address, bytes);
+    if (!p)
+        return false;
+    const uint64_t from = reinterpret_cast<uint64_t>(p->memory);
+    covered_[covered_next_] = {generation, from, from + p->size};
+    covered_next_ = (covered_next_ + 1) % covered_.size();
+    return true;
 }
 
 // Programs.
@@ -222,7 +273,7 @@ bool Host::take_key(ProgramStage& s, const uint8_t* control, size_t control_byte
     s.stage = static_cast<Stage>(stage);
     s.key = program_key({control, control_bytes}, code, {skip_offset_, skip_length_});
     if (!nvn2) {
-        const uint32_t offset = word_at(control, 0x700);
+        const uint32_t offset = constants_start({control, control_bytes}, code);
         if (offset < code_bytes)
             s.constants.assign(code.begin() + offset, code.end());
     }

@@ -1,8 +1,10 @@
 // Host side of the NVN objects: what is too large for, or must outlive, the records in guest memory.
 #pragma once
 #include "runtime/nvn/objects.h"
+#include "runtime/nvn/page_alias.h"
 #include "runtime/nvn/report.h"
 #include "runtime/nvn/texture_layout.h"
+#include "runtime/nvn/virtual_pool.h"
 #include "runtime/pack/library_pack.h"
 #include <array>
 #include <functional>
@@ -139,10 +141,29 @@ class Host {
     std::recursive_mutex& submit_lock() { return submit_lock_; }
 
     // Memory pools. Look-ups answer nothing for addresses and objects that are unknown.
-    void add_pool(const NVNmemoryPool* object);
+    // False (reported): a virtual pool for which the host has no range.
+    bool add_pool(const NVNmemoryPool* object);
     void remove_pool(const NVNmemoryPool* object);
     std::optional<PoolInfo> pool(const NVNmemoryPool* object) const;
     std::optional<PoolInfo> pool_at(uint64_t address, uint64_t bytes = 1) const;
+    // pool_at() as a yes or no, with a memory of the last ranges that it found. Under submit_lock().
+    bool covers(uint64_t address, uint64_t bytes) {
+        for (const Covered& c : covered_)
+            if (address >= c.from && address < c.to && bytes <= c.to - address &&
+                c.generation == pools_generation_.load(std::memory_order_relaxed))
+                return true;
+        return cover(address, bytes);
+    }
+
+    // Virtual pools: a reserved range whose pages requests map from physical pools. Mapped runs are pools of their
+    // own for look-ups and for the replay; pool() of the object answers the whole range, and from then on its
+    // addresses are out and stay as they are.
+    bool map_virtual(const NVNmemoryPool* object, int count, const NVNmappingRequest* requests);
+    // True for addresses of a virtual pool's range, mapped or not: what is not mapped reads zeros.
+    bool in_reservation(uint64_t address) const;
+    // Bytes of pools and of virtual ranges; holes read zeros and drop stores. False: elsewhere.
+    bool read_guest(uint64_t address, void* out, uint64_t bytes) const;
+    bool write_guest(uint64_t address, const void* data, uint64_t bytes) const;
 
     // Programs. `find_program` resolves late code; shared so that a finalise cannot take it from under a
     // replay.
@@ -203,6 +224,30 @@ class Host {
         uint64_t guest_bytes = 0;
     };
 
+    struct VirtualPool {
+        enum class Kind : uint8_t { fresh, alias, sparse };
+        PoolInfo info; // the whole range
+        uint8_t* base = nullptr;
+        Kind kind = Kind::fresh;
+        std::atomic<bool> leaked{false}; // an address of the range is out
+        uint32_t alias_of = 0;           // serial of the physical pool
+        PageTable table;
+        size_t run_count = 0, reported_runs = 0;
+    };
+    // A range in which pool_at() found something, while no pool changed since.
+    struct Covered {
+        uint64_t generation = 0, from = 0, to = 0;
+    };
+    bool add_virtual(const NVNmemoryPool* object);
+    void remove_virtual(const NVNmemoryPool* object);
+    VirtualPool* virtual_pool(const NVNmemoryPool* object) const;
+    bool map_pages(VirtualPool& pool, const NVNmappingRequest& request);
+    void replace_runs(VirtualPool& pool, PageTable::Span span, const std::vector<PageTable::Span>& runs);
+    SharedPages* shared_pages(const PoolInfo& pool);
+    template <class F>
+    bool for_mapped(uint64_t address, uint64_t bytes, F each) const;
+    bool cover(uint64_t address, uint64_t bytes);
+
     std::shared_ptr<const Shader> load_shader(uint64_t key, Stage stage, uint64_t code);
     bool take_key(ProgramStage& stage, const uint8_t* control, size_t control_bytes);
 
@@ -210,6 +255,12 @@ class Host {
     std::recursive_mutex submit_lock_;
     mutable std::shared_mutex pools_lock_;
     std::vector<PoolInfo> pools_; // by address
+    std::vector<std::unique_ptr<VirtualPool>> virtual_pools_;
+    std::unordered_map<uint32_t, std::unique_ptr<SharedPages>> shared_pages_; // by serial of the physical pool
+    std::atomic<uint64_t> pools_generation_{1};
+    std::array<Covered, 4> covered_{};
+    uint32_t covered_next_ = 0;
+    uint64_t mapping_generation_ = 0;
     mutable std::shared_mutex programs_lock_;
     std::unordered_map<uint32_t, std::shared_ptr<Program>> programs_;
     std::mutex shaders_lock_;

@@ -4,7 +4,8 @@
 namespace dmsh::nvn {
 namespace {
 
-constexpr uint64_t kPoolAlignment = 4096;
+constexpr uint64_t kPoolAlignment = kGuestPage;
+constexpr uint64_t kMaxVirtual = uint64_t{64} << 30; // engines reserve that much at most
 
 bool live(const NVNmemoryPool* pool) {
     if (pool && pool->magic == kPoolMagic)
@@ -63,12 +64,9 @@ const NVNdevice* nvnMemoryPoolBuilderGetDevice(const NVNmemoryPoolBuilder* b) {
 NVNboolean nvnMemoryPoolInitialize(NVNmemoryPool* pool, const NVNmemoryPoolBuilder* b) {
     if (!pool || !b)
         return 0;
-    if (b->flags & NVN_MEMORY_POOL_FLAGS_VIRTUAL) {
-        report(Report::unsupported, "virtual memory pools");
-        return 0;
-    }
-    if (!b->memory || b->size == 0 || reinterpret_cast<uintptr_t>(b->memory) % kPoolAlignment ||
-        b->size % kPoolAlignment) {
+    const bool is_virtual = b->flags & NVN_MEMORY_POOL_FLAGS_VIRTUAL;
+    const bool memory_ok = is_virtual || (b->memory && reinterpret_cast<uintptr_t>(b->memory) % kPoolAlignment == 0);
+    if (!memory_ok || b->size == 0 || b->size % kPoolAlignment || (is_virtual && b->size > kMaxVirtual)) {
         report(Report::bad_argument, "memory pool of %llu bytes at %p",
                static_cast<unsigned long long>(b->size), b->memory);
         return 0;
@@ -77,9 +75,12 @@ NVNboolean nvnMemoryPoolInitialize(NVNmemoryPool* pool, const NVNmemoryPoolBuild
         Host::get().remove_pool(pool);
     pool->magic = kPoolMagic;
     pool->flags = b->flags;
-    pool->memory = b->memory;
+    pool->memory = is_virtual ? nullptr : b->memory;
     pool->size = b->size;
-    Host::get().add_pool(pool);
+    if (!Host::get().add_pool(pool)) {
+        pool->magic = 0;
+        return 0;
+    }
     Host::get().track(NVN_DEBUG_OBJECT_TYPE_MEMORY_POOL, pool);
     return 1;
 }
@@ -104,9 +105,8 @@ NVNbufferAddress nvnMemoryPoolGetBufferAddress(const NVNmemoryPool* pool) {
     const auto p = Host::get().pool(pool);
     return p ? reinterpret_cast<uint64_t>(p->memory) : 0;
 }
-NVNboolean nvnMemoryPoolMapVirtual(NVNmemoryPool*, int, const NVNmappingRequest*) {
-    report(Report::unsupported, "virtual memory pools");
-    return 0;
+NVNboolean nvnMemoryPoolMapVirtual(NVNmemoryPool* pool, int count, const NVNmappingRequest* requests) {
+    return live(pool) && Host::get().map_virtual(pool, count, requests);
 }
 size_t nvnMemoryPoolGetSize(const NVNmemoryPool* pool) {
     return live(pool) ? pool->size : 0;

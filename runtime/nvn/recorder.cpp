@@ -182,7 +182,7 @@ void Recorders::remove(const NVNcommandBuffer* object) {
 void Recorders::forget_memory(const uint8_t* from, uint64_t bytes) {
     const std::lock_guard hold(g_lock);
     for_each([&](Recorder& r, uint32_t) {
-        if (r.base && r.base >= from && r.base < from + bytes) {
+        if (r.base && r.base < from + bytes && from < r.end) {
             r.base = r.cursor = r.run = r.end = nullptr;
             r.set_limit();
         }
@@ -340,7 +340,10 @@ void nvnCommandBufferAddCommandMemory(NVNcommandBuffer* cmd, const NVNmemoryPool
     }
     const auto p = Host::get().pool(pool);
     if (!p || offset < 0 || offset % 4 || static_cast<uint64_t>(offset) > p->size ||
-        size > p->size - static_cast<uint64_t>(offset) || p->is_virtual()) {
+        size > p->size - static_cast<uint64_t>(offset) ||
+        (p->is_virtual() && !Host::get().pool_at(reinterpret_cast<uint64_t>(p->memory) +
+                                                     static_cast<uint64_t>(offset),
+                                                 size))) {
         report(Report::bad_argument, "command memory at %td, %zu bytes", offset, size);
         return;
     }

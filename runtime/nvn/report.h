@@ -23,7 +23,9 @@ namespace dmsh::nvn {
     X(unsupported, "state or format is not supported by this backend")                                       \
     X(backend, "backend call failed")                                                                        \
     X(not_recorded, "command outside of a recording")                                                        \
-    X(stalled, "wait did not end")
+    X(stalled, "wait did not end")                                                                           \
+    X(sparse_runs, "virtual pool has many runs")                                                             \
+    X(unmapped_page, "address lies on an unmapped page of a virtual pool")
 
 enum class Report : uint8_t {
 #define X(e, s) e,

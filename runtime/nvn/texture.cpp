@@ -1,7 +1,9 @@
 // Textures, their builders and views.
 #include "runtime/nvn/formats.h"
 #include "runtime/nvn/host.h"
+#include "runtime/nvn/safe_memory.h"
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace dmsh::nvn {
@@ -60,8 +62,9 @@ void transfer(const NVNtexture* texture, const NVNtextureView* view, const NVNco
     const ResolvedView v = resolve_view(bound);
     const FormatInfo f = format_info(texture->desc.format);
     const auto layout = layout_of(texture->desc);
-    const auto pool = Host::get().pool_at(texture->desc.address, texture->storage_bytes);
-    if (!layout || !pool || f.bytes == 0) {
+    // The record is the guest's: only what the description says counts.
+    const bool whole = layout && Host::get().pool_at(texture->desc.address, layout->storage_bytes).has_value();
+    if (!layout || f.bytes == 0 || (!whole && !Host::get().in_reservation(texture->desc.address))) {
         report(Report::bad_object, "texture %p has no storage", static_cast<const void*>(texture));
         return;
     }
@@ -74,13 +77,13 @@ void transfer(const NVNtexture* texture, const NVNtextureView* view, const NVNco
     Box box;
     box.x = static_cast<uint32_t>(region->xoffset) / f.block_width;
     box.y = is_1d_array ? 0 : static_cast<uint32_t>(region->yoffset) / f.block_height;
-    box.z = is_3d ? static_cast<uint32_t>(region->zoffset) : 0;
+    box.z = is_3d ? static_cast<uint32_t>(region->zoffset) + v.base_layer : 0; // a view's layers are slices
     box.width = (static_cast<uint32_t>(region->width) + f.block_width - 1) / f.block_width;
     box.height =
         is_1d_array ? 1 : (static_cast<uint32_t>(region->height) + f.block_height - 1) / f.block_height;
     box.depth = is_3d ? static_cast<uint32_t>(region->depth) : 1;
     if (region->xoffset < 0 || region->yoffset < 0 || region->zoffset < 0 || region->width <= 0 ||
-        region->height <= 0 || region->depth <= 0 || first_layer + v.base_layer + layers > layout->layers) {
+        region->height <= 0 || region->depth <= 0 || (!is_3d && first_layer + v.base_layer + layers > layout->layers)) {
         report(Report::bad_argument, "texel region of texture %p", static_cast<const void*>(texture));
         return;
     }
@@ -90,14 +93,29 @@ void transfer(const NVNtexture* texture, const NVNtextureView* view, const NVNco
         const std::lock_guard hold(Host::get().submit_lock());
         Host::get().executor()->store_texture(texture->desc);
     }
+    std::vector<uint8_t> gathered; // of storage with holes
     for (int64_t i = 0; i < layers; ++i) {
         const uint64_t at =
-            static_cast<uint64_t>(v.base_layer + first_layer + i) * layout->layer_bytes + level.offset;
+            (is_3d ? 0 : static_cast<uint64_t>(v.base_layer + first_layer + i)) * layout->layer_bytes +
+            level.offset;
         uint8_t* storage = reinterpret_cast<uint8_t*>(texture->desc.address) + at;
+        if (!whole) {
+            gathered.resize(level.bytes);
+            if (!Host::get().read_guest(texture->desc.address + at, gathered.data(), level.bytes)) {
+                report(Report::bad_object, "texture %p has no storage", static_cast<const void*>(texture));
+                return;
+            }
+            storage = gathered.data();
+        }
         uint8_t* out = data + static_cast<uint64_t>(i) * images;
         bool done = true;
         if (layout->linear) {
-            done = box.x + box.width <= level.width && box.y + box.height <= level.height;
+            // One level of rows; rows that overlap (a stride below their width) still end inside.
+            done = !f.compressed() && layers == 1 && box.depth == 1 && box.z == 0 &&
+                   uint64_t{box.x} + box.width <= level.width && uint64_t{box.y} + box.height <= level.height &&
+                   rows >= uint64_t{box.width} * f.bytes &&
+                   uint64_t{box.y + box.height - 1} * layout->stride + uint64_t{box.x + box.width} * f.bytes <=
+                       level.bytes;
             for (uint32_t y = 0; done && y < box.height; ++y) {
                 uint8_t* texels = storage + uint64_t{box.y + y} * layout->stride + uint64_t{box.x} * f.bytes;
                 if (write)
@@ -116,6 +134,8 @@ void transfer(const NVNtexture* texture, const NVNtextureView* view, const NVNco
             report(Report::bad_argument, "texel region of texture %p", static_cast<const void*>(texture));
             return;
         }
+        if (write && !whole)
+            Host::get().write_guest(texture->desc.address + at, gathered.data(), level.bytes);
     }
 }
 
@@ -365,8 +385,19 @@ NVNboolean nvnTextureInitialize(NVNtexture* texture, const NVNtextureBuilder* b)
     texture->pool = b->pool;
     texture->offset = b->offset;
     texture->storage_bytes = bytes;
-    if (b->packaged_data)
-        std::memcpy(pool->memory + b->offset, b->packaged_data, bytes);
+    // In pieces: what the builder's pointer names may not exist.
+    if (b->packaged_data) {
+        std::array<uint8_t, 4096> piece;
+        for (uint64_t at = 0; at < bytes; at += piece.size()) {
+            const uint64_t n = std::min<uint64_t>(piece.size(), bytes - at);
+            if (safe_read(reinterpret_cast<uint64_t>(b->packaged_data) + at, piece.data(), n) != n) {
+                report(Report::bad_argument, "packaged data at %p ends after %llu of %llu bytes", b->packaged_data,
+                       static_cast<unsigned long long>(at), static_cast<unsigned long long>(bytes));
+                break;
+            }
+            Host::get().write_guest(texture->desc.address + at, piece.data(), n);
+        }
+    }
     return 1;
 }
 size_t nvnTextureGetZCullStorageSize(const NVNtexture*) {

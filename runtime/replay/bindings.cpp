@@ -1,6 +1,7 @@
 // Resolves the bindings of a stage.
 #include "runtime/replay/bindings.h"
 #include "runtime/abi/driver_segments.h"
+#include "runtime/replay/record_reader.h"
 #include <algorithm>
 #include <cstring>
 
@@ -160,9 +161,7 @@ struct Resolver {
             r->kind = ResourceKind::none;
             return;
         }
-        if (!Host::get().pool_at(range.address, range.size)) {
-            report(Report::bad_address, "buffer of %u bytes at 0x%llx", range.size,
-                   static_cast<unsigned long long>(range.address));
+        if (!in_pool(range.address, range.size, "buffer")) {
             r->kind = ResourceKind::none;
             return;
         }

@@ -52,6 +52,56 @@ bool Interpreter::run(QueueState& state, const uint8_t* records, size_t bytes) {
     return run(state, records, bytes, at) != Stop::damage;
 }
 
+namespace {
+
+// Records that decide no pipeline: most of a list's.
+constexpr bool decides_pipeline(Op op) {
+    switch (op) {
+    case Op::nop:
+    case Op::bind_handle:
+    case Op::bind_handles:
+    case Op::bind_handles_deferred:
+    case Op::bind_buffers:
+    case Op::bind_program: // by the ids of its shaders
+    case Op::set_pool:
+    case Op::set_viewports:
+    case Op::set_scissors:
+    case Op::set_depth_ranges:
+    case Op::set_stencil:
+    case Op::clear_color:
+    case Op::clear_depth_stencil:
+    case Op::draw:
+    case Op::draw_elements:
+    case Op::dispatch:
+    case Op::copy_buffer:
+    case Op::copy_buffer_texture:
+    case Op::copy_texture:
+    case Op::clear_buffer:
+    case Op::update_uniform:
+    case Op::barrier:
+    case Op::fence_sync:
+    case Op::wait_sync:
+    case Op::draw_indirect:
+    case Op::dispatch_indirect:
+    case Op::push_constants:
+    case Op::report_counter:
+    case Op::report_value:
+    case Op::wait_event:
+    case Op::signal_event: return false;
+    default: return true;
+    }
+}
+
+constexpr uint64_t kDecidesPipeline = [] {
+    uint64_t bits = 0;
+    for (unsigned op = 0; op < static_cast<unsigned>(Op::count); ++op)
+        bits |= uint64_t{decides_pipeline(static_cast<Op>(op))} << op;
+    return bits;
+}();
+static_assert(static_cast<unsigned>(Op::count) <= 64);
+
+} // namespace
+
 Interpreter::Stop Interpreter::run(QueueState& state, const uint8_t* records, size_t bytes, size_t& at) {
     at = 0;
     while (at < bytes) {
@@ -65,6 +115,7 @@ Interpreter::Stop Interpreter::run(QueueState& state, const uint8_t* records, si
             return Stop::damage;
         }
         ++counts_.records;
+        state.pipeline_changes += h.op < static_cast<unsigned>(Op::count) ? kDecidesPipeline >> h.op & 1 : 1;
         if (!execute(state, static_cast<Op>(h.op), records + at, n)) {
             report(Report::bad_command, "record %u of %zu bytes", h.op, n);
             return Stop::damage;
@@ -518,8 +569,18 @@ void Interpreter::draw(QueueState& state, DrawCall& call, NVNdrawPrimitive primi
                 vertex_inputs |= 1u << (v.location & 31);
     }
     call.work.resources = &resources_;
-    call.key = pipeline_key(state.raster, state.targets, primitive, ids, vertex_inputs,
-                            Host::get().depth_mode == NVN_DEPTH_MODE_NEAR_IS_ZERO);
+    const bool depth_zero = Host::get().depth_mode == NVN_DEPTH_MODE_NEAR_IS_ZERO;
+    auto& last = last_key_;
+    if (last.changes != state.pipeline_changes || last.primitive != primitive || last.ids != ids ||
+        last.vertex_inputs != vertex_inputs || last.depth_zero != depth_zero) {
+        last.key = pipeline_key(state.raster, state.targets, primitive, ids, vertex_inputs, depth_zero);
+        last.changes = state.pipeline_changes;
+        last.primitive = primitive;
+        last.ids = ids;
+        last.vertex_inputs = vertex_inputs;
+        last.depth_zero = depth_zero;
+    }
+    call.key = last.key;
     call.raster = &state.raster;
     call.targets = &state.targets;
     call.vertex_buffers = &state.vertex_buffers;

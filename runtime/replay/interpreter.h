@@ -84,6 +84,15 @@ class Interpreter final : public nvn::Executor {
     Pending* resumed_ = nullptr; // the parked records that run now
     bool waits_ = false;         // waits may block: a queue runs
     bool blocked_ = false;
+    // The key of the last draw, kept while nothing that decides it changes.
+    struct {
+        uint64_t changes = ~uint64_t{0};
+        std::array<uint32_t, 8> ids{};
+        uint32_t vertex_inputs = 0;
+        NVNdrawPrimitive primitive = NVN_DRAW_PRIMITIVE_POINTS;
+        bool depth_zero = false;
+        PipelineKey key;
+    } last_key_;
     std::condition_variable_any progress_; // with Host::submit_lock()
     std::vector<Resource> resources_;
     Scratch scratch_;

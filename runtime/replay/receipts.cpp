@@ -53,7 +53,7 @@ void Signals::publish() {
         const Signal& s = pending_[head_];
         if (s.fence == 0 || !backend_.wait(s.fence, 0))
             break;
-        if (nvn::Host::get().pool_at(s.address, 4)) { // the pool may be gone meanwhile
+        if (nvn::Host::get().covers(s.address, 4)) { // the pool may be gone meanwhile
             auto* word = reinterpret_cast<uint32_t*>(s.address);
             if (s.mode == NVN_EVENT_SIGNAL_MODE_ADD)
                 __atomic_fetch_add(word, s.value, __ATOMIC_RELEASE);

@@ -36,9 +36,12 @@ bool get_array(std::array<T, N>& out, const uint8_t* record, size_t bytes, uint3
 
 // True if the range is not empty and lies in a pool; reported if it lies in none.
 inline bool in_pool(uint64_t address, uint64_t bytes, const char* what) {
-    if (bytes && nvn::Host::get().pool_at(address, bytes))
+    if (bytes && nvn::Host::get().covers(address, bytes))
         return true;
-    if (bytes)
+    if (bytes && nvn::Host::get().in_reservation(address)) // the GPU reads zeros there and drops stores
+        nvn::report(nvn::Report::unmapped_page, "%s of %llu bytes at 0x%llx", what,
+                    static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(address));
+    else if (bytes)
         nvn::report(nvn::Report::bad_address, "%s of %llu bytes at 0x%llx", what,
                     static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(address));
     return false;

@@ -3,6 +3,7 @@
 #include "runtime/nvn/host.h"
 #include "runtime/nvn/records.h"
 #include <array>
+#include <atomic>
 
 namespace dmsh::replay {
 
@@ -84,6 +85,12 @@ struct QueueState {
     std::array<Range, kMaxStreams> vertex_buffers;
     std::array<std::shared_ptr<const nvn::Program>, kStageCount> programs; // by the stage they are bound to
     uint32_t texture_pool = 0, sampler_pool = 0;
+    // Changes with every record that may decide a pipeline; no two states ever share a value.
+    uint64_t pipeline_changes = next_changes();
+    static uint64_t next_changes() {
+        static std::atomic<uint64_t> last{0};
+        return last.fetch_add(uint64_t{1} << 32, std::memory_order_relaxed);
+    }
     std::array<Range, kFeedbackBuffers> feedback_buffers;
     std::array<std::array<uint8_t, nvn::kPushBytes>, 2> push{}; // graphics, compute: c[24]
 };

@@ -36,7 +36,7 @@ void NullBackend::report(uint64_t value, uint64_t address) {
 }
 
 bool NullBackend::read_memory(uint64_t address, void* out, uint32_t bytes) {
-    if (!nvn::Host::get().pool_at(address, bytes))
+    if (!nvn::Host::get().covers(address, bytes))
         return false;
     std::memcpy(out, reinterpret_cast<const void*>(address), bytes);
     return true;
