@@ -15,21 +15,22 @@ bool fits(const LevelLayout& l, uint32_t bytes, uint64_t storage_bytes, const Bo
            (b.depth <= 1 || slice_stride >= row_stride);
 }
 
+// Copies of so many bytes do not stay in the caches: stores pass them by.
+constexpr uint64_t kStreamBytes = 4 << 20;
+
 // One direction of the copy: `gob` and `rows` are where a piece or a row of GOBs starts on each side.
 struct ToRows {
-    const SwizzleKernels& kernels;
-    GobOrder order;
+    SwizzleKernels::ToRows kernel;
     void piece(const uint8_t* gob, uint8_t* row, uint32_t n) const { std::memcpy(row, gob, n); }
     void gobs(const uint8_t* gobs, uint64_t step, uint32_t count, uint8_t* rows, uint64_t stride) const {
-        kernels.to_rows[static_cast<unsigned>(order)](gobs, step, count, rows, stride);
+        kernel(gobs, step, count, rows, stride);
     }
 };
 struct ToGobs {
-    const SwizzleKernels& kernels;
-    GobOrder order;
+    SwizzleKernels::ToGobs kernel;
     void piece(uint8_t* gob, const uint8_t* row, uint32_t n) const { std::memcpy(gob, row, n); }
     void gobs(uint8_t* gobs, uint64_t step, uint32_t count, const uint8_t* rows, uint64_t stride) const {
-        kernels.to_gobs[static_cast<unsigned>(order)](gobs, step, count, rows, stride);
+        kernel(gobs, step, count, rows, stride);
     }
 };
 
@@ -94,7 +95,8 @@ bool deswizzle_with(const SwizzleKernels& kernels, const LevelLayout& level, uin
                     uint64_t row_stride, uint64_t slice_stride, GobOrder order) {
     if (!fits(level, bytes, storage_bytes, box, row_stride, slice_stride))
         return false;
-    copy_box(level, bytes, box, storage, out, row_stride, slice_stride, order, ToRows{kernels, order});
+    copy_box(level, bytes, box, storage, out, row_stride, slice_stride, order,
+             ToRows{kernels.to_rows[static_cast<unsigned>(order)]});
     return true;
 }
 
@@ -103,7 +105,11 @@ bool swizzle_with(const SwizzleKernels& kernels, const LevelLayout& level, uint3
                   uint64_t slice_stride, GobOrder order) {
     if (!fits(level, bytes, storage_bytes, box, row_stride, slice_stride))
         return false;
-    copy_box(level, bytes, box, storage, in, row_stride, slice_stride, order, ToGobs{kernels, order});
+    const auto i = static_cast<unsigned>(order);
+    const bool stream = kernels.stream_to_gobs[i] && row_stride * box.height * box.depth >= kStreamBytes &&
+                        reinterpret_cast<uintptr_t>(storage) % kernels.alignment == 0;
+    copy_box(level, bytes, box, storage, in, row_stride, slice_stride, order,
+             ToGobs{stream ? kernels.stream_to_gobs[i] : kernels.to_gobs[i]});
     return true;
 }
 

@@ -13,6 +13,10 @@ struct SwizzleKernels {
     const char* name;
     ToRows to_rows[2]; // by GobOrder
     ToGobs to_gobs[2];
+    // to_gobs with stores that pass the caches by, for copies larger than these; gobs must be aligned to
+    // `alignment`. Null: none.
+    ToGobs stream_to_gobs[2];
+    uint32_t alignment;
 };
 
 // The sets that this machine runs, the best last; the first is plain C++.
