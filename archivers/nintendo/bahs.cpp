@@ -148,7 +148,7 @@ class BahsReader {
         const bool first = (i - program->base) % 2 == 0;
         if (first && tag == kVertex) {
             pair_first_ = i;
-            pair_ = out_.new_program();
+            pair_ = out_.new_program(Evidence::listed);
             shader.program = pair_;
         } else if (!first && tag == kPixel && pair_ && pair_first_ + 1 == i) {
             shader.program = pair_;
@@ -175,6 +175,11 @@ Result<void> read_bahs(const Blob& in, Output& out) {
 
 } // namespace
 
-constexpr Reader kBahsReader = {"bahs", probe_bahs, read_bahs};
+constexpr Reader kBahsReader = {"bahs",
+                                probe_bahs,
+                                read_bahs,
+                                {"agl shader archive (.sharcb)", "`BAHS`", "archivers/nintendo/bahs.cpp",
+                                 "entries of version 9 and later, shared control sections, pairs by program",
+                                 "symbols and macros; stage numbers past pixel (the program itself tells)"}};
 
 } // namespace dmsh

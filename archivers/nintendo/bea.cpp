@@ -64,13 +64,17 @@ class BeaReader {
             return Error{"BEA: entry " + std::to_string(i) + " leaves the file", {}, at};
         if (stored == size)
             return out_.member(name, stored, *bytes);
-        const auto decoded = is_zstd(bytes->bytes) ? decode_zstd(bytes->bytes, out_.budget())
-                                                   : Result<Blob>(Error{"BEA: no zstd frame"});
-        if (!decoded || decoded->size() != size) {
-            out_.fail(name, decoded ? Error{"BEA: does not decode to its size"} : decoded.error());
-            return {};
-        }
-        return out_.member(name, stored, *decoded);
+        return out_.packed_member(
+            name, stored,
+            [part = *bytes, size](DecodeContext& c) -> Result<Blob> {
+                if (!is_zstd(part.bytes))
+                    return Error{"BEA: an entry that is neither stored nor a zstd frame"};
+                auto decoded = decode_zstd_shared(part.bytes, c);
+                if (decoded && decoded->size() != size)
+                    return Error{"BEA: does not decode to its size"};
+                return decoded;
+            },
+            [part = *bytes](uint64_t n) { return Result<Blob>(peek_zstd(part.bytes, n)); });
     }
 
     const Blob& in_;
@@ -84,6 +88,10 @@ Result<void> read_bea(const Blob& in, Output& out) {
 
 } // namespace
 
-constexpr Reader kBeaReader = {"bea", probe_bea, read_bea};
+constexpr Reader kBeaReader = {"bea",
+                               probe_bea,
+                               read_bea,
+                               {"Bezel archive (.bea)", "`SCNE`", "archivers/nintendo/bea.cpp",
+                                "versions 1.56 and 2.x, stored and zstd entries", "versions between them"}};
 
 } // namespace dmsh

@@ -44,6 +44,12 @@ Result<void> read_bfres(const Blob& in, Output& out) {
 
 } // namespace
 
-constexpr Reader kBfresReader = {"bfres", probe_bfres, read_bfres};
+constexpr Reader kBfresReader = {
+    "bfres",
+    probe_bfres,
+    read_bfres,
+    {"BFRES model file (.bfres)", "`FRES` and four spaces", "archivers/nintendo/bfres.cpp",
+     "BFSHA among its embedded files, found by their headers; the rest is searched",
+     "the tables of embedded files"}};
 
 } // namespace dmsh

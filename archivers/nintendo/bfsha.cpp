@@ -40,6 +40,7 @@ Result<std::vector<ReadRange>> read_models(const Blob& in, const Layout& layout,
         return Error{"BFSHA: the shader models leave the file"};
     std::vector<ReadRange> read;
     std::set<uint64_t> seen;
+    uint64_t named = 0; // bytes of the BNSH that the models name
     for (uint64_t i = 0; i < count; ++i) {
         const uint64_t model = first + i * layout.model_bytes, at = b.u64(model + layout.bnsh);
         if (!at || !seen.insert(at).second)
@@ -52,6 +53,9 @@ Result<std::vector<ReadRange>> read_models(const Blob& in, const Layout& layout,
             out.fail("", {"BFSHA: " + name + ": no BNSH where its record points", {}, at});
             continue;
         }
+        named += std::min<uint64_t>(file.bytes.u32(0x1c), file.size());
+        if (named > kBudgetFactor * b.size())
+            return Error{"BFSHA: its models add up to more than 16 times the file"};
         const auto length = read_bnsh(file, at, out, name);
         if (!length)
             out.fail("", length.error());
@@ -82,6 +86,13 @@ Result<void> read_bfsha(const Blob& in, Output& out) {
 
 } // namespace
 
-constexpr Reader kBfshaReader = {"bfsha", probe_bfsha, read_bfsha};
+constexpr Reader kBfshaReader = {"bfsha",
+                                 probe_bfsha,
+                                 read_bfsha,
+                                 {"BFSHA shader archive (.bfsha, .sbfsha, .fshb)", "`FSHA` and four spaces",
+                                  "archivers/nintendo/bfsha.cpp",
+                                  "shader models of versions 4 to 9 by the tables, each with its BNSH; the "
+                                  "rest is searched, other versions whole",
+                                  "options and key tables, which choose a variation"}};
 
 } // namespace dmsh

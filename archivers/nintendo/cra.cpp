@@ -15,6 +15,10 @@ Result<void> read_cra(const Blob&, Output&) {
 
 } // namespace
 
-constexpr Reader kCraReader = {"cra", probe_cra, read_cra};
+constexpr Reader kCraReader = {"cra",
+                               probe_cra,
+                               read_cra,
+                               {"CRA archive", "`CRA.`", "archivers/nintendo/cra.cpp", "named",
+                                "everything: the index lies in the game's code"}};
 
 } // namespace dmsh

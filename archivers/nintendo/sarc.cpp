@@ -6,6 +6,7 @@ namespace dmsh {
 namespace {
 
 constexpr uint64_t kHeader = 0x14, kSfatHeader = 0x0c, kEntry = 0x10;
+constexpr uint64_t kMaxName = 1024;
 constexpr uint64_t kMaxMembers = 0x3fff;
 
 bool probe_sarc(Bytes b) {
@@ -40,7 +41,7 @@ Result<void> read_sarc(const Blob& in, Output& out) {
         std::string name(hash);
         if (u32(e + 4) >> 24) {
             const uint64_t at = names + (u32(e + 4) & 0xffffff) * 4;
-            if (const auto text = b.text(at, data > at ? data - at : 0); !text.empty())
+            if (const auto text = b.text(at, std::min(data > at ? data - at : 0, kMaxName)); !text.empty())
                 name = text;
         }
         if (start > end || !b.has(data, end))
@@ -53,11 +54,11 @@ Result<void> read_sarc(const Blob& in, Output& out) {
 
 } // namespace
 
-constexpr Reader kSarcReader = {
-    "sarc",
-    probe_sarc,
-    read_sarc,
-    {"SARC archive (.sarc, .pack, .blarc)", "`SARC`", "archivers/nintendo/sarc.cpp",
-     "both byte orders, members with and without names", "nothing"}};
+constexpr Reader kSarcReader = {"sarc",
+                                probe_sarc,
+                                read_sarc,
+                                {"SARC archive (.sarc, .pack, .blarc)", "`SARC`",
+                                 "archivers/nintendo/sarc.cpp",
+                                 "both byte orders, members with and without names", "nothing"}};
 
 } // namespace dmsh

@@ -61,6 +61,10 @@ Result<void> read_u8(const Blob& in, Output& out) {
 
 } // namespace
 
-constexpr Reader kU8Reader = {"u8", probe_u8, read_u8};
+constexpr Reader kU8Reader = {"u8",
+                              probe_u8,
+                              read_u8,
+                              {"U8 archive (.arc)", "`55 aa 38 2d`, both byte orders",
+                               "archivers/nintendo/u8.cpp", "members with their paths", "nothing"}};
 
 } // namespace dmsh

@@ -77,6 +77,11 @@ Result<void> read_vfxb(const Blob& in, Output& out) {
 
 } // namespace
 
-constexpr Reader kVfxbReader = {"vfxb", probe_vfxb, read_vfxb};
+constexpr Reader kVfxbReader = {
+    "vfxb",
+    probe_vfxb,
+    read_vfxb,
+    {"VFXB effects (.ptcl, .esetb, .sesetlist)", "`VFXB` and four spaces", "archivers/nintendo/vfxb.cpp",
+     "graphics and compute shaders of the sections GRSN and GRSC; the rest is searched", "other sections"}};
 
 } // namespace dmsh

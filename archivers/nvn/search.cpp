@@ -75,10 +75,13 @@ class Search {
             consumed_ = at + *length;
             return consumed_;
         }
+        const uint64_t claimed = rest.bytes.u32(glslc ? (rest.bytes.u32(0x18) == 1 ? 0x44 : 0x5c) : 0x1c);
+        work_ += std::min(claimed, rest.size());
+        if (work_ > kBudgetFactor * data_.size())
+            return Error{"more damaged shader files than can be checked", {}, at};
         if (place_ == Place::program)
             return at + 4;
         // What it claims to cover is left out, and not found again as loose sections.
-        const uint64_t claimed = rest.bytes.u32(glslc ? (rest.bytes.u32(0x18) == 1 ? 0x44 : 0x5c) : 0x1c);
         left_out_ = std::max(left_out_, at + claimed);
         out_.fail("", length.error());
         return at + 4;

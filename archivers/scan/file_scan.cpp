@@ -75,7 +75,7 @@ class FileScan : public Output {
             r.stage = s.stage;
             r.arch = s.arch;
             r.bytes = shared_.store.put(r.key, s.control, s.code);
-            r.origin = s.label.empty() ? origin_ : origin_ + " (" + s.label + ")";
+            r.origin = s.label.empty() ? origin_ : origin_ + " (" + printable(s.label) + ")";
             r.format = frame_->format;
             r.offset = s.offset;
             r.cover = s.cover;
@@ -95,14 +95,14 @@ class FileScan : public Output {
 
     void fail(std::string_view name, Error e) override {
         e.origin = name.empty() ? origin_ : origin_ + "/" + printable(name);
-        e.message += " (its shaders are left out)";
+        e.message = printable(e.message) + " (its shaders are left out)";
         if (f_.errors.size() < kErrorLines)
             f_.errors.push_back(std::move(e));
         else
             ++more_errors_;
     }
 
-    void note(std::string text) override { f_.notes.push_back(origin_ + ": " + std::move(text)); }
+    void note(std::string text) override { f_.notes.push_back(origin_ + ": " + printable(text)); }
     void lone_control(uint64_t) override { ++f_.lone_controls; }
     WorkBudget& budget() override { return budget_; }
 
@@ -193,7 +193,7 @@ class FileScan : public Output {
         frame_ = outer;
     }
 
-    // Names come from files and go to terminals: one line, no control characters, not endless.
+    // Names come from files, alone or in messages, and go to terminals: one line, no control characters, not endless.
     static std::string printable(std::string_view name) {
         std::string s(name.substr(0, 512));
         for (char& c : s)

@@ -20,6 +20,10 @@ std::span<const Reader* const> readers() {
         &kVfxbReader,
         &kBeaReader,
         &kU8Reader,
+        &kNarcReader,
+        &kGfpakReader,
+        &kTrinityReader,
+        &kNlgDictReader,
         &kCraReader,
         &kGlslcReader,
         &kNsoReader,
@@ -32,6 +36,7 @@ std::span<const Reader* const> readers() {
         &kNdveReader,
         &kOffsetTableReader,
         &kOutputListReader,
+        &kSizePrefixedReader,
         &kSearchReader,
         // clang-format on
     };

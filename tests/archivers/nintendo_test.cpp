@@ -70,11 +70,20 @@ std::string label(const ScanResult& r, const Pair& p) {
     return record ? record->origin : "not found";
 }
 
-bool are_paired(const ScanResult& r, const Pair& a, const Pair& b) {
-    return std::ranges::any_of(r.programs, [&](const ShaderProgram& p) {
+bool holds_pair(const std::vector<ShaderProgram>& programs, const Pair& a, const Pair& b) {
+    return std::ranges::any_of(programs, [&](const ShaderProgram& p) {
         return p.keys[static_cast<size_t>(a.stage)] == key_of(a) &&
                p.keys[static_cast<size_t>(b.stage)] == key_of(b);
     });
+}
+
+bool are_paired(const ScanResult& r, const Pair& a, const Pair& b) {
+    return holds_pair(r.programs, a, b);
+}
+
+// Named together by a list of the engine, which is not all that it draws together (L-002).
+bool are_listed(const ScanResult& r, const Pair& a, const Pair& b) {
+    return holds_pair(r.listed, a, b);
 }
 
 TEST(Bnsh, SingleStageFilesPairWithNothing) {
@@ -176,9 +185,9 @@ TEST(Bahs, EntriesAndPairsOfPrograms) {
     for (const uint32_t version : {9u, 11u, 13u}) {
         const auto all = all_of(two_programs());
         const ScanResult r = expect_found(bahs(two_programs(), version), all, "bahs");
-        EXPECT_EQ(r.programs.size(), 3u);
+        EXPECT_EQ(r.listed.size(), 3u);
         for (size_t i = 0; i < all.size(); i += 2)
-            EXPECT_TRUE(are_paired(r, all[i], all[i + 1])) << i;
+            EXPECT_TRUE(are_listed(r, all[i], all[i + 1])) << i;
         EXPECT_EQ(label(r, all[3]), "file (blur variation 3)");
         EXPECT_EQ(label(r, all[4]), "file (fog variation 4)");
     }
@@ -197,8 +206,8 @@ TEST(Bahs, ControlSectionsAreSharedAndReachBack) {
         const std::vector<SharcProgram> programs = {
             {"p", {a, small_pair(Stage::fragment, 2), b, small_pair(Stage::fragment, 3)}}};
         const ScanResult r = expect_found(bahs(programs), all_of(programs), "bahs");
-        EXPECT_EQ(r.programs.size(), 2u);
-        EXPECT_TRUE(are_paired(r, b, programs[0].variations[3]));
+        EXPECT_EQ(r.listed.size(), 2u);
+        EXPECT_TRUE(are_listed(r, b, programs[0].variations[3]));
         EXPECT_EQ(r.find(key_of(a))->offset, r.find(key_of(b))->offset);
     }
 }
@@ -209,8 +218,8 @@ TEST(Bahs, ComputeAndSwitch2Programs) {
         {"leaf", {small_nvn2_pair(Stage::vertex, 3), small_nvn2_pair(Stage::fragment, 4)}},
         {"cull", {small_nvn2_pair(Stage::compute, 5)}}};
     const ScanResult r = expect_found(bahs(programs), all_of(programs), "bahs");
-    EXPECT_EQ(r.programs.size(), 1u);
-    EXPECT_TRUE(are_paired(r, programs[1].variations[0], programs[1].variations[1]));
+    EXPECT_EQ(r.listed.size(), 1u);
+    EXPECT_TRUE(are_listed(r, programs[1].variations[0], programs[1].variations[1]));
 }
 
 TEST(Bahs, EntryThatPointsOutsideAndDataInPlaceOfCode) {
@@ -244,7 +253,7 @@ TEST(Bahs, OtherVersionsAndOrders) {
     put32(d, tables, 0x7fffffff);
     const ScanResult r = scan_data(d);
     EXPECT_EQ(r.records.size(), 6u);
-    EXPECT_TRUE(r.programs.empty());
+    EXPECT_TRUE(r.listed.empty());
     EXPECT_NE(all_notes(r).find("table of programs does not fit"), std::string::npos);
 }
 

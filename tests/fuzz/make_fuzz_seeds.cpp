@@ -1,5 +1,7 @@
 // make_fuzz_seeds DIR: writes the seeds of the container targets, DIR/<target>/<name>, with the test writers.
-#include "tests/writers/writers.h"
+#include "tests/fuzz/nintendo_magics.h"
+#include "tests/writers/fixtures.h"
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -77,5 +79,17 @@ int main(int argc, char** argv) {
     Data image = romfs(files);
     image.push_back(0);
     seed("romfs", "level3", image);
+    for (const Fixture& f : nintendo_fixtures())
+        for (size_t i = 0; i < std::size(dmsh::fuzz::kNintendoMagics); ++i) {
+            const auto& [magic, at] = dmsh::fuzz::kNintendoMagics[i];
+            const std::string_view bytes(reinterpret_cast<const char*>(f.data.data()), f.data.size());
+            if (bytes.substr(std::min(at, bytes.size()), magic.size()) != magic)
+                continue;
+            std::string name = f.name;
+            std::replace(name.begin(), name.end(), ' ', '_');
+            Data input = {static_cast<uint8_t>(i)};
+            input.insert(input.end(), f.data.begin(), f.data.end());
+            seed("nintendo", name.c_str(), input);
+        }
     return 0;
 }
