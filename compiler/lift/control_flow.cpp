@@ -251,6 +251,7 @@ class Recovery {
             }
             FlowBlock* b = &graph_.blocks[id];
             b->table_register = maxwell::brx_register(inst);
+            b->table_uniform = maxwell::brx_uniform(inst);
             b->table_offset = it->second.offset;
             positions_ += it->second.entries.size();
             std::unordered_set<uint32_t> listed;
@@ -313,7 +314,7 @@ class Recovery {
                 const isa::Instruction* inst = code_.at(--p);
                 if (++searched_ > position_limit(code_))
                     return nullptr; // a search that long is no compiler's table
-                if (!inst || !maxwell::writes_register(*inst, reg))
+                if (!inst || !maxwell::writes_register(*inst, reg, uniform_search_))
                     continue;
                 if (found && found != inst)
                     return nullptr;
@@ -343,6 +344,7 @@ class Recovery {
         const uint32_t p = graph_.blocks[block].last;
         const isa::Instruction& brx = *code_.at(p);
         Table table;
+        uniform_search_ = maxwell::brx_uniform(brx);
         uint32_t b = block, q = p;
         const isa::Instruction* load = reaching_write(block, p, maxwell::brx_register(brx), &b, &q);
         const auto where = load ? maxwell::table_load(*load) : std::nullopt;
@@ -446,6 +448,7 @@ class Recovery {
     uint64_t positions_ = 0, searched_ = 0;
     std::unordered_map<uint32_t, Table> tables_; // by position of the BRX
     bool tables_read_ = false;
+    bool uniform_search_ = false; // reaching_write() looks at uniform registers
 };
 
 const char* stack_kind_name(StackKind k) {
@@ -484,10 +487,14 @@ std::string FlowGraph::text(const GuestCode& code) const {
             s += fmt::format(" {}P{}", b.condition.negated ? "!" : "", b.condition.predicate);
             if (b.condition.condition_code != 15)
                 s += fmt::format(" cc {}", b.condition.condition_code);
+            if (b.condition.predicate2 != isa::kPt || b.condition.negated2)
+                s += fmt::format(" {}P{}", b.condition.negated2 ? "!" : "", b.condition.predicate2);
+            if (b.condition.uniform != isa::kPt || b.condition.uniform_negated)
+                s += fmt::format(" {}UP{}", b.condition.uniform_negated ? "!" : "", b.condition.uniform);
             s += fmt::format(" -> b{} else b{}", b.successors[0], b.successors[1]);
             break;
         case FlowEnd::table:
-            s += fmt::format(" R{} of table 0x{:x} ->", b.table_register, b.table_offset);
+            s += fmt::format(" {}{} of table 0x{:x} ->", b.table_uniform ? "UR" : "R", b.table_register, b.table_offset);
             for (const TableCase& c : b.cases)
                 s += fmt::format(" {}: b{}", c.index, c.block);
             break;

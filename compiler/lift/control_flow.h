@@ -15,11 +15,15 @@ enum class FlowEnd : uint8_t {
     never,  // cannot be reached
 };
 
-// Taken if the guard predicate (7 = PT) and the condition code (15 = T) both hold.
+// Taken if all hold: the guard predicate (7 = PT), the condition code (15 = T), and on sm_86 a second lane predicate and a uniform one.
 struct FlowCondition {
     uint8_t predicate = 7;
     bool negated = false;
     uint8_t condition_code = 15;
+    uint8_t predicate2 = 7;
+    bool negated2 = false;
+    uint8_t uniform = 7;
+    bool uniform_negated = false;
 };
 
 struct TableCase {
@@ -51,6 +55,7 @@ struct FlowBlock {
     std::vector<uint32_t> successors;
     // Tables only.
     uint32_t table_register = 0;
+    bool table_uniform = false; // the register is a uniform one
     uint32_t table_offset = 0; // byte offset of entry 0 in the constants bank
     std::vector<TableCase> cases;
 };

@@ -16,9 +16,20 @@ LiftContext::LiftContext(ShaderModule& s, const StageFacts& facts, SsaBuilder& s
 // ---- registers ---------------------------------------------------------------------------------------------------------
 
 Value* LiftContext::reg(uint64_t r) {
+    if (uniform_)
+        return ureg(r);
     if (r >= isa::kRz)
         return i32(0);
     return ssa_.read(block_, static_cast<Variable>(r));
+}
+
+Value* LiftContext::ureg(uint64_t r) {
+    return r >= isa::kUrz ? i32(0) : ssa_.read(block_, static_cast<Variable>(kFirstUniform + r));
+}
+
+void LiftContext::set_ureg(uint64_t r, Value* value) {
+    if (r < isa::kUrz)
+        write(static_cast<Variable>(kFirstUniform + r), as_int(value));
 }
 
 Value* LiftContext::pair(Value* low, Value* high) {
@@ -30,38 +41,72 @@ Value* LiftContext::pair(Value* low, Value* high) {
 }
 
 Value* LiftContext::reg64(uint64_t r) {
-    if (r >= isa::kRz)
+    if (r >= zero_register())
         return i64(0);
     return pair(reg(r), reg(r + 1));
 }
 
 void LiftContext::write(Variable v, Value* value) {
+    if (barrier_ != kNoBarrier) {
+        deferred_.push_back({v, barrier_, in_region_, value, guard_});
+        return;
+    }
     if (guard_)
         value = b.CreateSelect(guard_, value, ssa_.read(block_, v));
     ssa_.write(block_, v, value);
 }
 
+void LiftContext::commit(uint32_t mask) {
+    size_t kept = 0;
+    for (const Deferred& d : deferred_) {
+        if (!(mask >> d.barrier & 1)) {
+            deferred_[kept++] = d;
+            continue;
+        }
+        Value* value = d.guard ? b.CreateSelect(d.guard, d.value, ssa_.read(block_, d.variable)) : d.value;
+        ssa_.write(block_, d.variable, value);
+    }
+    deferred_.resize(kept);
+}
+
 void LiftContext::set_reg(uint64_t r, Value* value) {
-    if (r < isa::kRz)
+    if (uniform_)
+        set_ureg(r, value);
+    else if (r < isa::kRz)
         write(static_cast<Variable>(r), as_int(value));
 }
 
 void LiftContext::set_reg64(uint64_t r, Value* value) {
-    if (r >= isa::kRz)
+    if (r >= zero_register())
         return;
     value = as_int(value);
     set_reg(r, low32(value));
     set_reg(r + 1, high32(value));
 }
 
-Value* LiftContext::predicate(uint64_t p, bool negated) {
-    Value* v = p >= isa::kPt ? i1(true) : ssa_.read(block_, static_cast<Variable>(kFirstPredicate + p));
+Value* LiftContext::read_predicate(Variable first, uint64_t p, bool negated) {
+    Value* v = p >= isa::kPt ? i1(true) : ssa_.read(block_, static_cast<Variable>(first + p));
     return negated ? b.CreateNot(v) : v;
 }
 
+Value* LiftContext::predicate(uint64_t p, bool negated) {
+    return read_predicate(uniform_ ? kFirstUniformPredicate : kFirstPredicate, p, negated);
+}
+
+Value* LiftContext::upredicate(uint64_t p, bool negated) {
+    return read_predicate(kFirstUniformPredicate, p, negated);
+}
+
 void LiftContext::set_predicate(uint64_t p, Value* value) {
-    if (p < isa::kPt)
+    if (uniform_)
+        set_upredicate(p, value);
+    else if (p < isa::kPt)
         write(static_cast<Variable>(kFirstPredicate + p), value);
+}
+
+void LiftContext::set_upredicate(uint64_t p, Value* value) {
+    if (p < isa::kPt)
+        write(static_cast<Variable>(kFirstUniformPredicate + p), value);
 }
 
 // ---- condition code ----------------------------------------------------------------------------------------------------
@@ -136,6 +181,8 @@ Value* LiftContext::src_b() {
     case Form::cbuf: return cbuf(get(F::cbuf_bank), get(F::cbuf_offset));
     case Form::imm:
     case Form::imm32: return i32(inst_->imm32());
+    case Form::ureg: return ureg(get(F::src_b));
+    case Form::cx: refuse("with a constant buffer by descriptor is not implemented"); return i32(0);
     default: return reg(get(F::src_b));
     }
 }
@@ -144,6 +191,8 @@ Value* LiftContext::src_c() {
     switch (inst_->form()) {
     case Form::reg_cbuf: return cbuf(get(F::cbuf_bank), get(F::cbuf_offset));
     case Form::reg_imm: return i32(inst_->imm32());
+    case Form::reg_ureg: return ureg(get(F::src_c));
+    case Form::reg_cx: refuse("with a constant buffer by descriptor is not implemented"); return i32(0);
     default: return reg(get(F::src_c));
     }
 }
@@ -156,16 +205,23 @@ Value* LiftContext::src_b64() {
     }
     case Form::imm:
     case Form::imm32: return i64(uint64_t{inst_->imm32()} << 32);
+    case Form::ureg: return ureg64(get(F::src_b));
+    case Form::cx: refuse("with a constant buffer by descriptor is not implemented"); return i64(0);
     default: return reg64(get(F::src_b));
     }
 }
 
 Value* LiftContext::src_c64() {
-    if (inst_->form() == Form::reg_cbuf) {
+    switch (inst_->form()) {
+    case Form::reg_cbuf: {
         Value* low = cbuf(get(F::cbuf_bank), get(F::cbuf_offset));
         return pair(low, cbuf(get(F::cbuf_bank), get(F::cbuf_offset) + 4));
     }
-    return reg64(get(F::src_c));
+    case Form::reg_imm: return i64(uint64_t{inst_->imm32()} << 32); // of doubles only
+    case Form::reg_ureg: return ureg64(get(F::src_c));
+    case Form::reg_cx: refuse("with a constant buffer by descriptor is not implemented"); return i64(0);
+    default: return reg64(get(F::src_c));
+    }
 }
 
 // ---- values ------------------------------------------------------------------------------------------------------------

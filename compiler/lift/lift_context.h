@@ -11,6 +11,9 @@ namespace dmsh {
 
 using llvm::Value;
 
+// Bits 110..112 of an sm_86 word that name no scoreboard.
+constexpr uint8_t kNoBarrier = 7;
+
 class LiftContext {
   public:
     LiftContext(ShaderModule& shader, const StageFacts& facts, SsaBuilder& ssa);
@@ -25,6 +28,13 @@ class LiftContext {
     // ---- predicates (i1). PT reads true and drops writes.
     Value* predicate(uint64_t p, bool negated = false);
     void set_predicate(uint64_t p, Value* value);
+    // ---- uniform registers and predicates (sm_86): URZ reads 0, UPT true. Instructions of the uniform datapath reach them through
+    // reg() and predicate() as well.
+    Value* ureg(uint64_t r);
+    Value* ureg64(uint64_t r) { return r >= isa::kUrz ? i64(0) : pair(ureg(r), ureg(r + 1)); }
+    void set_ureg(uint64_t r, Value* value);
+    Value* upredicate(uint64_t p, bool negated = false);
+    void set_upredicate(uint64_t p, Value* value);
     // ---- condition code flags (i1)
     Value* flag(Variable which) { return ssa_.read(block_, which); }
     void set_flag(Variable which, Value* value) { write(which, value); }
@@ -89,11 +99,28 @@ class LiftContext {
     friend class Lifter;
     void write(Variable v, Value* value);
     Value* pair(Value* low, Value* high);
+    uint64_t zero_register() const { return uniform_ ? isa::kUrz : isa::kRz; }
+    Value* read_predicate(Variable first, uint64_t p, bool negated);
+
+    // A register write that an instruction left to a scoreboard (T-103); `guard` as at issue (T-142).
+    struct Deferred {
+        Variable variable;
+        uint8_t barrier;
+        bool in_region; // the value lies in a block that its guard alone reaches
+        Value* value;
+        Value* guard;
+    };
+    // Carries out the deferred writes of the barriers in `mask`, oldest first.
+    void commit(uint32_t mask);
 
     const StageFacts& facts_;
     SsaBuilder& ssa_;
     SsaBuilder::Block block_ = 0;
     const isa::Instruction* inst_ = nullptr;
+    bool uniform_ = false;      // the instruction runs in the uniform datapath
+    uint8_t barrier_ = kNoBarrier; // scoreboard that the instruction's writes wait for
+    bool in_region_ = false;
+    std::vector<Deferred> deferred_;
     Value* guard_ = nullptr; // pure instructions under a guard: writes select between new and old by it
     llvm::MDNode* pc_node_ = nullptr;
     uint32_t pc_of_node_ = ~0u;

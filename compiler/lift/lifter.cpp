@@ -1,5 +1,6 @@
 // The lifter's frame: decode, recover control flow, then one block after another in reverse post-order.
 #include "compiler/lift/lifter.h"
+#include "compiler/lift/ampere/table.h"
 #include "compiler/lift/control_flow.h"
 #include "compiler/lift/lift_context.h"
 #include "compiler/lift/maxwell/table.h"
@@ -109,7 +110,9 @@ class Lifter {
             const isa::Instruction& inst = *code_.at(p);
             count(p);
             c_.inst_ = &inst;
-            const LiftEntry& entry = maxwell::lift_entry(inst.op());
+            const LiftEntry& entry = lift_entry(inst.op());
+            if (ampere())
+                follow_scoreboards(inst);
             switch (entry.kind) {
             case LiftKind::flow: continue;
             case LiftKind::missing:
@@ -121,13 +124,36 @@ class Lifter {
                 return *c_.error_;
         }
         close_region();
+        // Whatever is still under way lands at the block's end (T-103), before any edge is taken (T-142).
+        c_.uniform_ = false;
+        c_.barrier_ = kNoBarrier;
+        c_.commit(~0u);
         c_.inst_ = b.last < code_.size() ? code_.at(b.last) : nullptr;
-        if (c_.inst_ && maxwell::lift_entry(c_.inst_->op()).kind == LiftKind::flow)
+        if (c_.inst_ && lift_entry(c_.inst_->op()).kind == LiftKind::flow)
             count(b.last);
         terminate(b);
         if (c_.error_)
             return *c_.error_;
         return {};
+    }
+
+    bool ampere() const { return code_.arch() == Arch::sm86; }
+
+    const LiftEntry& lift_entry(isa::Op op) const { return ampere() ? ampere::lift_entry(op) : maxwell::lift_entry(op); }
+
+    // Scheduling bits of sm_86 (T-101, T-103): 110..112 name the scoreboard that the instruction's results arrive with, 116..121
+    // those that it waits for before it reads anything.
+    void follow_scoreboards(const isa::Instruction& inst) {
+        const auto waits = static_cast<uint32_t>(inst.hi >> (116 - 64) & 63);
+        const uint32_t mask = inst.op() == isa::Op::DEPBAR ? ~0u : waits;
+        if (llvm::any_of(c_.deferred_, [&](const LiftContext::Deferred& d) { return mask >> d.barrier & 1; })) {
+            close_region();
+            c_.uniform_ = false;
+            c_.barrier_ = kNoBarrier;
+            c_.commit(mask);
+        }
+        c_.uniform_ = inst.flag(isa::F::uniform_op);
+        c_.barrier_ = static_cast<uint8_t>(inst.hi >> (110 - 64) & 7);
     }
 
     // Guest instructions count once, however often they are inlined.
@@ -164,14 +190,14 @@ class Lifter {
 
     // A run of instructions under the same guard, one of which has effects, shares a block.
     void open_region(Value* value, bool negated) {
-        region_open_ = true;
+        region_open_ = c_.in_region_ = true;
         region_value_ = value;
         region_negated_ = negated;
         region_from_ = c_.block_;
         llvm::BasicBlock* inside = new_basic_block(next_);
         region_after_ = new_basic_block(next_);
-        Value* condition = negated ? c_.b.CreateNot(value) : value;
-        c_.b.CreateCondBr(condition, inside, region_after_);
+        region_condition_ = negated ? c_.b.CreateNot(value) : value;
+        c_.b.CreateCondBr(region_condition_, inside, region_after_);
         const SsaBuilder::Block block = ssa_.add_block(inside, 1);
         ssa_.add_edge(region_from_, block);
         enter(block);
@@ -180,12 +206,27 @@ class Lifter {
     void close_region() {
         if (!region_open_)
             return;
-        region_open_ = false;
+        region_open_ = c_.in_region_ = false;
         c_.b.CreateBr(region_after_);
+        keep_deferred_writes();
         const SsaBuilder::Block after = ssa_.add_block(region_after_, 2);
         ssa_.add_edge(region_from_, after);
         ssa_.add_edge(c_.block_, after);
         enter(after);
+    }
+
+    // Writes that instructions of the region left to a scoreboard outlive it, under its guard (T-142).
+    void keep_deferred_writes() {
+        for (LiftContext::Deferred& d : c_.deferred_) {
+            if (!d.in_region)
+                continue;
+            auto* phi = llvm::PHINode::Create(d.value->getType(), 2, "", region_after_);
+            phi->addIncoming(d.value, ssa_.basic_block(c_.block_));
+            phi->addIncoming(llvm::Constant::getNullValue(d.value->getType()), ssa_.basic_block(region_from_));
+            d.value = phi;
+            d.guard = region_condition_;
+            d.in_region = false;
+        }
     }
 
     void terminate(const FlowBlock& b) {
@@ -196,6 +237,10 @@ class Lifter {
             Value* condition = c_.predicate(b.condition.predicate, b.condition.negated);
             if (b.condition.condition_code != 15)
                 condition = c_.b.CreateAnd(condition, c_.condition_code(b.condition.condition_code));
+            if (b.condition.predicate2 != isa::kPt)
+                condition = c_.b.CreateAnd(condition, c_.predicate(b.condition.predicate2, b.condition.negated2));
+            if (b.condition.uniform != isa::kPt)
+                condition = c_.b.CreateAnd(condition, c_.upredicate(b.condition.uniform, b.condition.uniform_negated));
             terminator = c_.b.CreateCondBr(condition, head(b.successors[0]), head(b.successors[1]));
             break;
         }
@@ -218,7 +263,7 @@ class Lifter {
 
     // Switches on the index where it shows in the IR, else on the loaded address.
     llvm::Instruction* table(const FlowBlock& b) {
-        Value* value = c_.reg(b.table_register);
+        Value* value = b.table_uniform ? c_.ureg(b.table_register) : c_.reg(b.table_register);
         bool by_index = false;
         uint32_t scale = 1;
         if (auto* load = llvm::dyn_cast<llvm::CallInst>(value); load && intrinsic_of(*load) == Intrinsic::cbuf_load) {
@@ -282,13 +327,12 @@ class Lifter {
     llvm::BasicBlock* next_ = nullptr;
     bool region_open_ = false, region_negated_ = false;
     Value* region_value_ = nullptr;
+    Value* region_condition_ = nullptr;
     SsaBuilder::Block region_from_ = 0;
     llvm::BasicBlock* region_after_ = nullptr;
 };
 
 Result<ShaderModule> lift(const ShaderInput& input) {
-    if (input.arch != Arch::sm53)
-        return Error{fmt::format("{} programs are not implemented", arch_name(input.arch))};
     if (input.code.size() > (1u << 26))
         return Error{"the program is longer than 64 MiB"};
     StageFacts facts;

@@ -37,7 +37,7 @@ constexpr GuestAbi kAbis[] = {
         .local_window_base = kNone,
     },
     {
-        // sm_53 offsets; sm_86 differs and is a row of its own once Ampere lands (README of the cuda corpus).
+        // sm_53 (README of the cuda corpus).
         .id = GuestAbiId::cuda,
         .name = "cuda",
         .driver_bank = 0,
@@ -119,6 +119,34 @@ constexpr GuestAbi kAbis[] = {
         .stack_pointer = kNone,
         .shared_window_base = kNone,
         .local_window_base = kNone,
+    },
+    {
+        // sm_86 (README of the cuda corpus): the windows are 64-bit addresses, of which the upper words are named here.
+        .id = GuestAbiId::cuda_sm86,
+        .name = "cuda-sm86",
+        .driver_bank = 0,
+        .constants_bank = 2,
+        .handle_bank = 0,
+        .uniform_first = 3,
+        .uniform_count = 14,
+        .storage = {},
+        .compute_uniforms = {},
+        .textures = {},
+        .images = {},
+        .separate_textures = {},
+        .separate_samplers = {},
+        .parameters = {0x160, 4, 1024},
+        .group_count = 0xc,
+        .group_size = 0x0,
+        .point_size_limit = kNone,
+        .sample_table = kNone,
+        .sample_row = kNone,
+        .base_vertex = kNone,
+        .base_instance = kNone,
+        .draw_index = kNone,
+        .stack_pointer = 0x28,
+        .shared_window_base = 0x1c,
+        .local_window_base = 0x24,
     },
 };
 

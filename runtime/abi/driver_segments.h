@@ -8,7 +8,7 @@
 
 namespace dmsh {
 
-enum class GuestAbiId : uint8_t { nvn = 0, cuda = 1, nvk = 2, headsurface = 3 };
+enum class GuestAbiId : uint8_t { nvn = 0, cuda = 1, nvk = 2, headsurface = 3, cuda_sm86 = 4 };
 
 constexpr uint32_t kNone = 0xffffffffu;
 
@@ -60,7 +60,7 @@ constexpr float kLargestPointSize = 2047.0f;
 
 // The table's row; every id has one.
 const GuestAbi& guest_abi(GuestAbiId id);
-// Row by command-line name (nvn, cuda, nvk, headsurface); nullptr if unknown.
+// Row by command-line name (nvn, cuda, nvk, headsurface, cuda-sm86); nullptr if unknown.
 const GuestAbi* guest_abi_by_name(std::string_view name);
 
 } // namespace dmsh

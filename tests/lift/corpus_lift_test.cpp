@@ -1,4 +1,5 @@
-// Every Maxwell program of the corpora lifts, or is on the list of what is refused.
+// Every program of the corpora lifts, or is on the list of what is refused.
+#include "archivers/nvn/sph.h"
 #include "compiler/lift/lifter.h"
 #include <chrono>
 #include <cstdlib>
@@ -57,6 +58,15 @@ constexpr size_t kSphBytes = 0x50;
 
 } // namespace
 
+Stage stage_of(const std::string& extension) {
+    return extension == "vert"   ? Stage::vertex
+           : extension == "frag" ? Stage::fragment
+           : extension == "geom" ? Stage::geometry
+           : extension == "tesc" ? Stage::tess_control
+           : extension == "tese" ? Stage::tess_evaluation
+                                 : Stage::compute;
+}
+
 TEST(LiftCorpus, MaxwellGraphics) {
     const auto folder = corpus() / "maxwell-gfx";
     if (!std::filesystem::exists(folder))
@@ -79,12 +89,7 @@ TEST(LiftCorpus, MaxwellGraphics) {
         ShaderInput input;
         input.abi = &guest_abi(GuestAbiId::nvn);
         input.constants = constants;
-        input.stage = stage == "vert"   ? Stage::vertex
-                      : stage == "frag" ? Stage::fragment
-                      : stage == "geom" ? Stage::geometry
-                      : stage == "tesc" ? Stage::tess_control
-                      : stage == "tese" ? Stage::tess_evaluation
-                                        : Stage::compute;
+        input.stage = stage_of(stage);
         std::span<const uint8_t> all = bin;
         if (input.stage != Stage::compute) {
             input.sph = all.first(kSphBytes);
@@ -140,6 +145,64 @@ TEST(LiftCorpus, Cuda) {
         lift_one(name, input, refused, totals);
     }
     report("cuda", totals);
+}
+
+TEST(LiftCorpus, AmpereGraphics) {
+    const auto folder = corpus() / "ampere-gfx";
+    if (!std::filesystem::exists(folder))
+        GTEST_SKIP() << "no corpus";
+    const std::set<std::string> refused = {
+        // Constant buffers by descriptor (cx), which NVK uses and NVN does not.
+        "cs_unopt_o0", "real_cs_tiled_light_cull", "cs_ssbo_dynamic_block", "real_cs_nbody_tile", "c_robust_bounds",
+        "vs_ubo_block_array_dynamic", "c_storage8", "real_cs_prefix_sum", "fs_ubo_array_dynamic_block", "cs_ubo_slots",
+        "real_cs_gaussian_blur_shared", "cs_append_counter", "real_cs_frustum_cull_indirect",
+        "f_barycentric",       // LDTRAM
+        "c_coopmat_f16f32",    // MOVM, HMMA
+        "tcs_cull_dynamic_in", // SR_PRIM_TYPE
+    };
+    Totals totals;
+    for (const auto& e : std::filesystem::directory_iterator(folder)) {
+        if (e.path().extension() != ".json" || e.path().filename() == "manifest.json")
+            continue;
+        const auto meta = nlohmann::json::parse(read_file(e.path()));
+        const std::string name = e.path().stem().string(), stage = meta["stage"];
+        if (stage == "task" || stage == "mesh")
+            continue;
+        const std::vector<uint8_t> bin = read_file(folder / (name + ".bin")), constants = read_file(folder / (name + ".data.bin"));
+        ShaderInput input;
+        input.arch = Arch::sm86;
+        input.abi = &guest_abi(GuestAbiId::nvk);
+        input.constants = constants;
+        input.stage = stage_of(stage);
+        const size_t header = meta["header_bytes"];
+        input.sph = std::span(bin).first(header);
+        input.code = std::span(bin).subspan(header);
+        lift_one(name, input, refused, totals);
+    }
+    report("ampere-gfx", totals);
+}
+
+TEST(LiftCorpus, NvidiaGlslcAmpere) {
+    const auto folder = corpus() / "nvidia-glslc";
+    if (!std::filesystem::exists(folder))
+        GTEST_SKIP() << "no corpus";
+    Totals totals;
+    for (const auto& e : std::filesystem::directory_iterator(folder)) {
+        const std::string file = e.path().filename().string();
+        if (!file.ends_with(".ampere.bin"))
+            continue;
+        const std::string name = file.substr(0, file.size() - 11);
+        const std::vector<uint8_t> bin = read_file(e.path()), constants = read_file(folder / (name + ".ampere.c1.bin"));
+        ShaderInput input;
+        input.arch = Arch::sm86;
+        input.abi = &guest_abi(GuestAbiId::headsurface);
+        input.constants = constants;
+        input.stage = name.find("vertex") != name.npos ? Stage::vertex : Stage::fragment;
+        input.sph = std::span(bin).first(kSphBytes4);
+        input.code = std::span(bin).subspan(kSphBytes4);
+        lift_one(name, input, {}, totals);
+    }
+    report("nvidia-glslc, ampere", totals);
 }
 
 } // namespace dmsh::test

@@ -1,4 +1,5 @@
 // The lifter's frame: the table is complete, programs end, SSA is made without allocas.
+#include "compiler/lift/ampere/table.h"
 #include "compiler/lift/maxwell/table.h"
 #include "tests/lift/assemble.h"
 #include <llvm/Support/raw_ostream.h>
@@ -8,6 +9,8 @@ namespace dmsh::test {
 TEST(Lifter, EveryMnemonicOfTheTableHasAnEntry) {
     for (const isa::Row& row : isa::maxwell_rows())
         EXPECT_NE(maxwell::lift_entry(row.op).kind, LiftKind::missing) << isa::op_name(row.op);
+    for (const isa::Row& row : isa::ampere_rows())
+        EXPECT_NE(ampere::lift_entry(row.op).kind, LiftKind::missing) << "sm86 " << isa::op_name(row.op);
 }
 
 TEST(Lifter, StraightLine) {

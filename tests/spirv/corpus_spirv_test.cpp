@@ -1,5 +1,6 @@
-// Every shader of the Maxwell corpora that reaches the emitter comes out as valid SPIR-V and as MSL, or is
+// Every shader of the corpora that reaches the emitter comes out as valid SPIR-V and as MSL, or is
 // refused by code.
+#include "archivers/nvn/sph.h"
 #include "compiler/emit/msl/msl.h"
 #include "compiler/emit/spirv/spirv_emitter.h"
 #include "compiler/lift/lifter.h"
@@ -31,6 +32,7 @@ struct Sample {
     fs::path code, constants;
     Stage stage;
     GuestAbiId abi;
+    Arch arch = Arch::sm53;
 };
 
 std::vector<Sample> samples() {
@@ -38,10 +40,11 @@ std::vector<Sample> samples() {
     const std::pair<const char*, Stage> kExtensions[] = {
         {"vert", Stage::vertex},       {"frag", Stage::fragment},        {"geom", Stage::geometry},
         {"tesc", Stage::tess_control}, {"tese", Stage::tess_evaluation}, {"comp", Stage::compute}};
-    const auto add = [&](const fs::path& code, const char* constants, Stage stage, GuestAbiId abi) {
+    const auto add = [&](const fs::path& code, const char* constants, Stage stage, GuestAbiId abi,
+                         Arch arch = Arch::sm53) {
         const std::string name = code.filename().string();
-        list.push_back(
-            {code, code.parent_path() / (name.substr(0, name.size() - 4) + constants), stage, abi});
+        list.push_back({code, code.parent_path() / (name.substr(0, name.size() - 4) + constants), stage, abi,
+                        arch});
     };
     for (const auto& entry : fs::directory_iterator(corpus() / "maxwell-gfx")) {
         const std::string name = entry.path().filename().string();
@@ -52,13 +55,17 @@ std::vector<Sample> samples() {
     }
     for (const auto& entry : fs::directory_iterator(corpus() / "nvidia-glslc")) {
         const std::string name = entry.path().filename().string();
+        const Stage stage = name.find("_vertex") != name.npos ? Stage::vertex : Stage::fragment;
         if (name.ends_with(".maxwell.bin"))
-            add(entry.path(), ".c1.bin", name.find("_vertex") != name.npos ? Stage::vertex : Stage::fragment,
-                GuestAbiId::headsurface);
+            add(entry.path(), ".c1.bin", stage, GuestAbiId::headsurface);
+        if (name.ends_with(".ampere.bin"))
+            add(entry.path(), ".c1.bin", stage, GuestAbiId::headsurface, Arch::sm86);
     }
     for (const auto& entry : fs::directory_iterator(corpus() / "cuda"))
         if (entry.path().filename().string().ends_with(".53.bin"))
             add(entry.path(), ".c2.bin", Stage::compute, GuestAbiId::cuda);
+        else if (entry.path().filename().string().ends_with(".86.bin"))
+            add(entry.path(), ".c2.bin", Stage::compute, GuestAbiId::cuda_sm86, Arch::sm86);
     std::sort(list.begin(), list.end(), [](const Sample& a, const Sample& b) { return a.code < b.code; });
     return list;
 }
@@ -78,8 +85,9 @@ TEST(Corpus, EmittedShadersValidateOrAreRefusedByCode) {
         const std::vector<uint8_t> bytes = read_file(s.code), constants = read_file(s.constants);
         ShaderInput input;
         input.stage = s.stage;
+        input.arch = s.arch;
         input.abi = &guest_abi(s.abi);
-        const size_t head = s.stage == Stage::compute ? 0 : 0x50;
+        const size_t head = s.stage == Stage::compute ? 0 : s.arch == Arch::sm86 ? kSphBytes4 : kSphBytes3;
         ASSERT_GE(bytes.size(), head) << s.code;
         input.sph = std::span(bytes).first(head);
         input.code = std::span(bytes).subspan(head);
@@ -90,7 +98,8 @@ TEST(Corpus, EmittedShadersValidateOrAreRefusedByCode) {
         auto shader = lift(input);
         if (!shader || !run_passes(*shader) || !legalize_vulkan(*shader))
             continue;
-        Count& count = folders[s.code.parent_path().filename().string()];
+        Count& count = folders[s.code.parent_path().filename().string() +
+                               (s.arch == Arch::sm86 ? ", sm_86" : ", sm_53")];
         ++count.bound;
         const std::clock_t start = std::clock(); // processor time: other programs may run beside
         auto words = emit_spirv(*shader);

@@ -1,5 +1,6 @@
-// Flow kinds, conditions and jump-table idioms of Maxwell instructions.
+// Flow kinds, conditions and jump-table idioms of both machines' instructions.
 #include "compiler/lift/maxwell/flow_fields.h"
+#include <bit>
 
 namespace dmsh::maxwell {
 
@@ -10,13 +11,39 @@ using isa::Op;
 
 namespace {
 constexpr uint8_t kCcFalse = 0, kCcTrue = 15, kCcFcsmTr = 28;
+constexpr uint64_t kBranchIfDivergent = 2; // F::bra_kind; 3 branches if converged
+
+bool is_ampere(const Instruction& inst) { return inst.row->arch == isa::Arch::sm_86; }
+
+// Which registers are written is the same question for both files of sm_86.
+bool writes_uniform(const Instruction& inst) {
+    return inst.flag(F::uniform_op) || inst.op() == Op::R2UR || inst.op() == Op::VOTEU || inst.op() == Op::REDUX;
+}
+
+bool one_pair(Op op) {
+    switch (op) {
+    case Op::DADD:
+    case Op::DMUL:
+    case Op::DFMA:
+    case Op::DMNMX:
+    case Op::F2F:
+    case Op::F2I:
+    case Op::I2F:
+    case Op::FRND:
+    case Op::CS2R: return true;
+    default: return false;
+    }
+}
 } // namespace
 
 FlowKind flow_kind(const Instruction& inst) {
     switch (inst.op()) {
     case Op::BRA: return FlowKind::bra;
-    case Op::BRX: return FlowKind::brx;
+    case Op::BRX:
+    case Op::BRXU: return FlowKind::brx;
     case Op::CAL: return FlowKind::cal;
+    // Calls through a register or of an absolute address need the place of the code in guest memory.
+    case Op::CALL: return inst.form() == Form::none && !inst.flag(F::call_abs) ? FlowKind::cal : FlowKind::refused;
     case Op::EXIT: return FlowKind::exit;
     case Op::SSY: return FlowKind::ssy;
     case Op::PBK: return FlowKind::pbk;
@@ -29,6 +56,7 @@ FlowKind flow_kind(const Instruction& inst) {
     // Absolute addresses need the place of the code in guest memory; the others need a trap handler or the hidden stack.
     case Op::JMP:
     case Op::JMX:
+    case Op::JMXU:
     case Op::JCAL:
     case Op::LONGJMP:
     case Op::PLONGJMP:
@@ -53,7 +81,7 @@ FlowCondition flow_condition(const Instruction& inst) {
     FlowCondition c;
     // Pushes and calls have no guard: compilers leave its bits zero, which would read as P0.
     const FlowKind kind = flow_kind(inst);
-    if (flow_pushes(kind) || kind == FlowKind::cal)
+    if (flow_pushes(kind) || (kind == FlowKind::cal && !is_ampere(inst)))
         return c;
     if (inst.has(F::pred)) {
         c.predicate = static_cast<uint8_t>(inst.get(F::pred));
@@ -61,16 +89,33 @@ FlowCondition flow_condition(const Instruction& inst) {
     }
     if (inst.has(F::cc_test))
         c.condition_code = static_cast<uint8_t>(inst.get(F::cc_test));
+    if (!is_ampere(inst))
+        return c;
+    if (inst.has(F::src_pred)) {
+        c.predicate2 = static_cast<uint8_t>(inst.get(F::src_pred));
+        c.negated2 = inst.flag(F::src_pred_neg);
+    }
+    if (inst.has(F::src_upred)) {
+        c.uniform = static_cast<uint8_t>(inst.get(F::src_upred));
+        c.uniform_negated = inst.flag(F::src_upred_neg);
+    }
+    // Code behind BRA.DIV does the same for lanes that diverged as the code after it does for converged ones.
+    if (inst.op() == Op::BRA && inst.get(F::bra_kind) == kBranchIfDivergent) {
+        c.predicate = isa::kPt;
+        c.negated = true;
+    }
     return c;
 }
 
 bool never_taken(const FlowCondition& c) {
-    return (c.predicate == isa::kPt && c.negated) || c.condition_code == kCcFalse || c.condition_code == kCcFcsmTr;
+    return (c.predicate == isa::kPt && c.negated) || (c.predicate2 == isa::kPt && c.negated2) ||
+           (c.uniform == isa::kPt && c.uniform_negated) || c.condition_code == kCcFalse || c.condition_code == kCcFcsmTr;
 }
 
 bool flow_is_conditional(const Instruction& inst) {
     const FlowCondition c = flow_condition(inst);
-    return c.predicate != isa::kPt || c.negated || c.condition_code != kCcTrue;
+    return c.predicate != isa::kPt || c.negated || c.condition_code != kCcTrue || c.predicate2 != isa::kPt || c.negated2 ||
+           c.uniform != isa::kPt || c.uniform_negated;
 }
 
 bool condition_code_known(uint8_t cc) { return cc < 24 || cc == kCcFcsmTr || cc == 30 || cc == 31; }
@@ -79,11 +124,20 @@ bool flow_target_in_bank(const Instruction& inst) { return inst.form() == Form::
 
 uint32_t brx_register(const Instruction& inst) { return static_cast<uint32_t>(inst.get(F::src_a)); }
 
-int64_t brx_base(const Instruction& inst) { return int64_t{inst.pc} + 8 + inst.get_signed(F::offset); }
+bool brx_uniform(const Instruction& inst) { return inst.op() == Op::BRXU; }
 
-bool writes_register(const Instruction& inst, uint32_t reg) {
-    if (!inst.has(F::dst))
+int64_t brx_base(const Instruction& inst) {
+    return int64_t{inst.pc} + isa::instruction_bytes(inst.row->arch) + inst.get_signed(F::offset);
+}
+
+bool writes_register(const Instruction& inst, uint32_t reg, bool uniform) {
+    if (!inst.has(F::dst) || writes_uniform(inst) != uniform)
         return false;
+    if (inst.has(F::dst2) && is_ampere(inst)) {
+        const auto second = static_cast<uint32_t>(inst.get(F::dst2));
+        if (second != isa::kRz && reg >= second && reg < second + 2)
+            return true;
+    }
     const auto first = static_cast<uint32_t>(inst.get(F::dst));
     if (first == isa::kRz || reg < first)
         return false;
@@ -91,6 +145,7 @@ bool writes_register(const Instruction& inst, uint32_t reg) {
     uint32_t count = 1;
     switch (inst.op()) {
     case Op::LDC:
+    case Op::ULDC:
     case Op::LDG:
     case Op::LD:
     case Op::LDL:
@@ -113,22 +168,19 @@ bool writes_register(const Instruction& inst, uint32_t reg) {
     case Op::SULD:
     case Op::SUATOM:
     case Op::ATOM:
+    case Op::ATOMG:
+    case Op::HMMA:
+    case Op::IMMA:
+    case Op::LDSM:
     case Op::ATOMS: count = 4; break;
-    case Op::DADD:
-    case Op::DMUL:
-    case Op::DFMA:
-    case Op::DMNMX:
-    case Op::F2F:
-    case Op::F2I:
-    case Op::I2F:
-    case Op::CS2R: count = 2; break;
-    default: break;
+    default: count = one_pair(inst.op()) || inst.flag(F::wide) ? 2 : 1; break;
     }
     return reg < first + count;
 }
 
 std::optional<TableLoad> table_load(const Instruction& inst) {
-    if (inst.op() != Op::LDC || inst.get(F::ldc_size) != 4 || inst.get(F::ldc_mode) != 0 || flow_is_conditional(inst))
+    const bool load = inst.op() == Op::LDC || inst.op() == Op::ULDC;
+    if (!load || inst.form() != Form::cbuf_reg || inst.get(F::ldc_size) != 4 || inst.get(F::ldc_mode) != 0 || flow_is_conditional(inst))
         return std::nullopt;
     const int64_t offset = inst.get_signed(F::cbuf_offset);
     if (offset < 0)
@@ -137,9 +189,25 @@ std::optional<TableLoad> table_load(const Instruction& inst) {
 }
 
 std::optional<ShiftedIndex> shifted_index(const Instruction& inst) {
-    if (inst.op() != Op::SHL || inst.form() != Form::imm || flow_is_conditional(inst) || inst.imm32() > 31)
+    if (inst.form() != Form::imm || flow_is_conditional(inst))
         return std::nullopt;
-    return ShiftedIndex{static_cast<uint32_t>(inst.get(F::src_a)), inst.imm32()};
+    const uint32_t k = inst.imm32();
+    const auto source = static_cast<uint32_t>(inst.get(F::src_a));
+    const uint32_t zero = inst.flag(F::uniform_op) ? isa::kUrz : isa::kRz;
+    switch (inst.op()) {
+    case Op::SHL: return k < 32 ? std::optional(ShiftedIndex{source, k}) : std::nullopt;
+    case Op::SHF:
+    case Op::USHF: // {RZ : a} to the left, the lower word
+        if (k > 31 || inst.flag(F::shf_right) || inst.flag(F::hi))
+            return std::nullopt;
+        return ShiftedIndex{source, k};
+    case Op::IMAD:
+    case Op::UIMAD: // a * 2^n + RZ
+        if (k == 0 || (k & (k - 1)) || inst.get(F::src_c) != zero || inst.flag(F::wide) || inst.flag(F::hi) || inst.flag(F::x))
+            return std::nullopt;
+        return ShiftedIndex{source, static_cast<uint32_t>(std::countr_zero(k))};
+    default: return std::nullopt;
+    }
 }
 
 std::optional<uint32_t> index_limit(const Instruction& inst) {
@@ -153,6 +221,11 @@ std::optional<uint32_t> index_limit(const Instruction& inst) {
     case Op::LOP:
     case Op::LOP32I:
         if (inst.get(F::lop) != 0 || inst.flag(F::inv_a) || inst.flag(F::inv_b) || inst.flag(F::x))
+            return std::nullopt;
+        return inst.imm32();
+    case Op::LOP3:
+    case Op::ULOP3:
+        if (inst.get(F::lut) != 0xc0) // a AND b
             return std::nullopt;
         return inst.imm32();
     case Op::BFE: {

@@ -1,4 +1,4 @@
-// What control-flow recovery reads from single Maxwell instructions: kinds, targets, conditions, jump-table idioms.
+// What control-flow recovery reads from single instructions of both machines: kinds, targets, conditions, jump-table idioms.
 #pragma once
 #include "compiler/isa/isa.h"
 #include "compiler/lift/control_flow.h"
@@ -23,18 +23,20 @@ bool condition_code_known(uint8_t cc);
 // The branch target is a word of a constant bank.
 bool flow_target_in_bank(const isa::Instruction& inst);
 
-// BRX: the index register, and what is added to its value.
+// BRX: the index register, whether it is a uniform one (BRXU), and what is added to its value.
 uint32_t brx_register(const isa::Instruction& inst);
+bool brx_uniform(const isa::Instruction& inst);
 int64_t brx_base(const isa::Instruction& inst);
 
-bool writes_register(const isa::Instruction& inst, uint32_t reg);
+// Does it write R[reg], or with `uniform` UR[reg]?
+bool writes_register(const isa::Instruction& inst, uint32_t reg, bool uniform);
 
-// LDC R, c[bank][index + offset] of one word.
+// LDC R, c[bank][index + offset] or its uniform form, of one word.
 struct TableLoad {
     uint32_t bank, offset, index_register;
 };
 std::optional<TableLoad> table_load(const isa::Instruction& inst);
-// SHL R, source, amount.
+// SHL R, source, amount, or what sm_86 compilers write for it.
 struct ShiftedIndex {
     uint32_t source, amount;
 };

@@ -1,0 +1,282 @@
+// Constant, global, local and shared memory: addresses with uniform parts and strides, atomics, barriers.
+#include "compiler/lift/ampere/functions.h"
+#include "compiler/lift/maxwell/functions.h"
+
+namespace dmsh::ampere {
+
+using isa::F;
+using isa::Form;
+
+namespace {
+
+// Values of F::mem_size_st and F::ldc_size.
+enum Size : uint64_t { u8 = 0, s8 = 1, u16 = 2, s16 = 3, b32 = 4, b64 = 5, b128 = 6 };
+
+unsigned words_of(uint64_t size) {
+    return size == b64 ? 2 : size == b128 ? 4 : 1;
+}
+
+struct Space {
+    Intrinsic load_8, load_16, load_32, store_8, store_16, store_32;
+};
+constexpr Space kGlobal{Intrinsic::global_load_8,  Intrinsic::global_load_16,  Intrinsic::global_load_32,
+                        Intrinsic::global_store_8, Intrinsic::global_store_16, Intrinsic::global_store_32};
+constexpr Space kShared{Intrinsic::shared_load_8,  Intrinsic::shared_load_16,  Intrinsic::shared_load_32,
+                        Intrinsic::shared_store_8, Intrinsic::shared_store_16, Intrinsic::shared_store_32};
+constexpr Space kLocal{Intrinsic::local_load_8,  Intrinsic::local_load_16,  Intrinsic::local_load_32,
+                       Intrinsic::local_store_8, Intrinsic::local_store_16, Intrinsic::local_store_32};
+
+Value* plus(LiftContext& c, Value* address, uint64_t bytes) {
+    return bytes ? c.b.CreateAdd(address, llvm::ConstantInt::get(address->getType(), bytes)) : address;
+}
+
+bool is_zero(Value* v) {
+    auto* k = llvm::dyn_cast<llvm::ConstantInt>(v);
+    return k && k->isZero();
+}
+
+Value* sum(LiftContext& c, Value* x, Value* y) {
+    return is_zero(x) ? y : is_zero(y) ? x : c.b.CreateAdd(x, y);
+}
+
+// Ra (a pair with .64), + a uniform pair, + the displacement. A memory descriptor's contents are the system's.
+Value* global_address(LiftContext& c) {
+    const auto offset = static_cast<uint64_t>(c.inst().get_signed(F::offset));
+    if (!c.flag(F::e)) {
+        c.refuse("with a 32-bit address is not implemented");
+        return c.i64(0);
+    }
+    if (!c.has(F::mem_base) || c.flag(F::mem_desc))
+        return plus(c, c.reg64(c.get(F::src_a)), offset);
+    Value* base = c.ureg64(c.get(F::mem_base));
+    Value* index = c.flag(F::mem_wide) ? c.reg64(c.get(F::src_a)) : c.zext64(c.src_a());
+    return plus(c, sum(c, base, index), offset);
+}
+
+// Ra times its stride (T-155), + a uniform register, + the displacement.
+Value* address_32(LiftContext& c) {
+    static constexpr uint32_t kShift[4] = {0, 2, 3, 4}; // F::mem_stride: 1, 4, 8, 16 bytes
+    Value* address = c.src_a();
+    if (const uint32_t shift = kShift[c.get(F::mem_stride) & 3])
+        address = c.b.CreateShl(address, shift);
+    if (c.has(F::mem_base) && !c.flag(F::mem_desc))
+        address = sum(c, c.ureg(c.get(F::mem_base)), address);
+    return plus(c, address, static_cast<uint32_t>(c.inst().get_signed(F::offset)));
+}
+
+bool aligned(LiftContext& c, uint64_t reg, unsigned words) {
+    if (words == 1 || reg == isa::kRz || reg % words == 0)
+        return true;
+    c.refuse("with a misaligned register is not implemented");
+    return false;
+}
+
+bool no_predicate_result(LiftContext& c) {
+    if (!c.has(F::dst_pred) || c.get(F::dst_pred) == isa::kPt)
+        return true;
+    c.refuse("with a predicate result is not implemented");
+    return false;
+}
+
+// All words are read before any register changes: the address may be one of them (T-110). Where `active` is
+// false the registers receive zero (T-140).
+void load(LiftContext& c, const Space& space, Value* address, uint64_t size, Value* active = nullptr) {
+    const uint64_t dst = c.get(F::dst);
+    const unsigned words = words_of(size);
+    if (size > b128)
+        return c.refuse();
+    if (!aligned(c, dst, words))
+        return;
+    llvm::SmallVector<Value*, 4> values;
+    switch (size) {
+    case u8: values.push_back(c.b.CreateZExt(c.call(space.load_8, {address}), c.b.getInt32Ty())); break;
+    case s8: values.push_back(c.b.CreateSExt(c.call(space.load_8, {address}), c.b.getInt32Ty())); break;
+    case u16: values.push_back(c.b.CreateZExt(c.call(space.load_16, {address}), c.b.getInt32Ty())); break;
+    case s16: values.push_back(c.b.CreateSExt(c.call(space.load_16, {address}), c.b.getInt32Ty())); break;
+    default:
+        for (unsigned k = 0; k < words; ++k)
+            values.push_back(c.call(space.load_32, {plus(c, address, 4 * k)}));
+        break;
+    }
+    for (unsigned k = 0; k < values.size(); ++k)
+        c.set_reg(dst == isa::kRz ? dst : dst + k,
+                  active ? c.b.CreateSelect(active, values[k], c.i32(0)) : values[k]);
+}
+
+void store(LiftContext& c, const Space& space, Value* address, uint64_t size) {
+    const uint64_t src = c.get(F::src_b);
+    const unsigned words = words_of(size);
+    if (size > b128)
+        return c.refuse();
+    if (!aligned(c, src, words))
+        return;
+    if (size == u8 || size == s8)
+        c.call(space.store_8, {address, c.b.CreateTrunc(c.reg(src), c.b.getInt8Ty())});
+    else if (size == u16 || size == s16)
+        c.call(space.store_16, {address, c.b.CreateTrunc(c.reg(src), c.b.getInt16Ty())});
+    else
+        for (unsigned k = 0; k < words; ++k)
+            c.call(space.store_32, {plus(c, address, 4 * k), c.reg(src == isa::kRz ? src : src + k)});
+}
+
+// Values of F::atom86_type.
+enum Type : uint64_t { type_u32, type_s32, type_u64, type_f32, type_f16x2, type_s64, type_f64 };
+
+std::optional<AtomicOp> atomic_op(uint64_t op, uint64_t type) {
+    const bool is_signed = type == type_s32 || type == type_s64;
+    if (type == type_f32)
+        return op == 0 ? std::optional(AtomicOp::fadd_ftz) : std::nullopt;
+    if (type == type_f16x2 || type > type_s64)
+        return std::nullopt;
+    const bool wide = type == type_u64 || type == type_s64;
+    switch (op) {
+    case 0: return AtomicOp::add;
+    case 1: return is_signed ? AtomicOp::smin : AtomicOp::umin;
+    case 2: return is_signed ? AtomicOp::smax : AtomicOp::umax;
+    case 3: return wide ? std::nullopt : std::optional(AtomicOp::inc);
+    case 4: return wide ? std::nullopt : std::optional(AtomicOp::dec);
+    case 5: return AtomicOp::and_;
+    case 6: return AtomicOp::or_;
+    case 7: return AtomicOp::xor_;
+    case 8: return AtomicOp::exch;
+    default: return std::nullopt;
+    }
+}
+
+struct AtomicSpace {
+    Intrinsic op_32, op_64;
+};
+constexpr AtomicSpace kGlobalAtomics{Intrinsic::global_atomic_32, Intrinsic::global_atomic_64};
+constexpr AtomicSpace kSharedAtomics{Intrinsic::shared_atomic_32, Intrinsic::shared_atomic_64};
+
+void atomic(LiftContext& c, const AtomicSpace& space, Value* address, uint64_t op, uint64_t type,
+            uint64_t dst) {
+    const auto kind = atomic_op(op, type);
+    if (!kind)
+        return c.refuse();
+    const uint64_t src = c.get(F::src_b);
+    Value* code = c.i32(static_cast<uint32_t>(*kind));
+    if (type != type_u64 && type != type_s64)
+        c.set_reg(dst, c.call(space.op_32, {address, code, c.reg(src), c.i32(0)}));
+    else if (aligned(c, src, 2) && aligned(c, dst, 2))
+        c.set_reg64(dst, c.call(space.op_64, {address, code, c.reg64(src), c.i64(0)}));
+}
+
+// Compares with b and stores c; Rd is the old value, a predicate tells of success (T-157). CAST forms give Rd =
+// 1 on success instead (T-154).
+void compare_and_swap(LiftContext& c, const AtomicSpace& space, Value* address, bool wide, bool flag_result) {
+    const uint64_t d = c.get(F::dst);
+    Value* code = c.i32(static_cast<uint32_t>(AtomicOp::cas));
+    Value *old = nullptr, *expected = nullptr;
+    if (wide) {
+        if (!aligned(c, c.get(F::src_b), 2) || !aligned(c, c.get(F::src_c), 2) || !aligned(c, d, 2))
+            return;
+        expected = c.reg64(c.get(F::src_b));
+        old = c.call(space.op_64, {address, code, c.reg64(c.get(F::src_c)), expected});
+    } else {
+        expected = c.reg(c.get(F::src_b));
+        old = c.call(space.op_32, {address, code, c.reg(c.get(F::src_c)), expected});
+    }
+    Value* swapped = c.b.CreateICmpEQ(old, expected);
+    if (flag_result && wide)
+        c.set_reg64(d, c.zext64(c.bool_to_int(swapped, 1)));
+    else if (flag_result)
+        c.set_reg(d, c.bool_to_int(swapped, 1));
+    else if (wide)
+        c.set_reg64(d, old);
+    else
+        c.set_reg(d, old);
+    if (c.has(F::dst_pred))
+        c.set_predicate(c.get(F::dst_pred), swapped);
+}
+
+} // namespace
+
+void ldc(LiftContext& c) {
+    if (c.inst().form() == Form::cx)
+        return c.refuse("of a constant buffer by descriptor is not implemented");
+    maxwell::ldc(c);
+}
+
+void uldc(LiftContext& c) {
+    const uint64_t size = c.get(F::ldc_size), d = c.get(F::dst);
+    if (c.inst().form() == Form::cx)
+        return c.refuse("of a constant buffer by descriptor is not implemented");
+    if (c.inst().form() == Form::cbuf_reg)
+        return maxwell::ldc(c);
+    if (size != b32 && size != b64)
+        return c.refuse("of this size is not implemented");
+    c.set_reg(d, c.cbuf(c.get(F::cbuf_bank), c.get(F::cbuf_offset)));
+    if (size == b64)
+        c.set_reg(d >= isa::kUrz ? d : d + 1, c.cbuf(c.get(F::cbuf_bank), c.get(F::cbuf_offset) + 4));
+}
+
+void ldg(LiftContext& c) {
+    if (!no_predicate_result(c))
+        return;
+    Value* active = nullptr;
+    if (c.has(F::src_pred) && (c.get(F::src_pred) != isa::kPt || c.flag(F::src_pred_neg)))
+        active = c.src_predicate();
+    load(c, kGlobal, global_address(c), c.get(F::mem_size_st), active);
+}
+void stg(LiftContext& c) {
+    store(c, kGlobal, global_address(c), c.get(F::mem_size_st));
+}
+void ldl(LiftContext& c) {
+    load(c, kLocal, address_32(c), c.get(F::mem_size_st));
+}
+void stl(LiftContext& c) {
+    store(c, kLocal, address_32(c), c.get(F::mem_size_st));
+}
+void lds(LiftContext& c) {
+    load(c, kShared, address_32(c), c.get(F::mem_size_st));
+}
+void sts(LiftContext& c) {
+    store(c, kShared, address_32(c), c.get(F::mem_size_st));
+}
+
+void atom(LiftContext& c) {
+    const uint64_t type = c.get(F::atom86_type);
+    if (c.has(F::cas) || c.has(F::cas86)) {
+        constexpr uint64_t kCas = 0, kCasAgain = 2; // F::cas86; the others are CAST
+        const uint64_t kind = c.get(F::cas86);
+        if ((kind != kCas && kind != kCasAgain) || (type != type_u32 && type != type_u64))
+            return c.refuse();
+        return compare_and_swap(c, kGlobalAtomics, global_address(c), type == type_u64, false);
+    }
+    if (c.has(F::atoms_arrive))
+        return c.refuse();
+    if (no_predicate_result(c))
+        atomic(c, kGlobalAtomics, global_address(c), c.get(F::atom86_op), type, c.get(F::dst));
+}
+
+void red(LiftContext& c) {
+    atomic(c, kGlobalAtomics, global_address(c), c.get(F::red_op), c.get(F::atom86_type), isa::kRz);
+}
+
+void atoms(LiftContext& c) {
+    Value* address = address_32(c);
+    if (c.has(F::atoms_arrive)) {
+        constexpr uint64_t kPopcInc = 1; // an addition of 1 without a source (T-158)
+        if (c.get(F::atoms_arrive) != kPopcInc)
+            return c.refuse();
+        Value* code = c.i32(static_cast<uint32_t>(AtomicOp::add));
+        return c.set_reg(c.get(F::dst),
+                         c.call(Intrinsic::shared_atomic_32, {address, code, c.i32(1), c.i32(0)}));
+    }
+    const uint64_t type = c.get(F::atoms86_type);
+    if (c.has(F::cas86))
+        return compare_and_swap(c, kSharedAtomics, address, type == type_u64, c.get(F::cas86) & 1);
+    atomic(c, kSharedAtomics, address, c.get(F::atoms_op), type, c.get(F::dst));
+}
+
+// Scopes CTA, SM, GPU, SYS, VC to the dictionary's 0 CTA, 1 GL, 2 SYS.
+void membar(LiftContext& c) {
+    static constexpr uint32_t kLevels[8] = {0, 0, 1, 2, 2, 1, 2, 2};
+    c.call(Intrinsic::membar, {c.i32(kLevels[c.get(F::membar86_level) & 7])});
+}
+
+// Prefetches, write-backs and invalidations have no effect that the targets' memory model shows.
+void cctl(LiftContext&) {}
+
+} // namespace dmsh::ampere
