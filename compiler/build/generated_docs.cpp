@@ -5,6 +5,7 @@
 #include "compiler/build/files.h"
 #include "compiler/isa/isa.h"
 #include "compiler/lift/intrinsics.h"
+#include "compiler/lift/ampere/table.h"
 #include "compiler/lift/maxwell/table.h"
 #include <filesystem>
 #include <fmt/format.h>
@@ -70,9 +71,7 @@ std::string intrinsics_page() {
 
 // How far a mnemonic gets beyond decoding.
 std::string lift_support(Arch arch, isa::Op op) {
-    if (arch != Arch::sm53)
-        return "decoded only";
-    switch (maxwell::lift_entry(op).kind) {
+    switch ((arch == Arch::sm53 ? maxwell::lift_entry(op) : ampere::lift_entry(op)).kind) {
     case LiftKind::pure:
     case LiftKind::branch: return "translated";
     case LiftKind::flow: return "translated (control flow)";
