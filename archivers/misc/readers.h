@@ -6,5 +6,12 @@ namespace dmsh {
 
 extern const Reader kZstdReader;
 extern const Reader kZstdDictionaryReader;
+extern const Reader kGzipReader;
+extern const Reader kZipReader;
+extern const Reader kTarReader;
+extern const Reader kHeapsPakReader;
+extern const Reader kHeapsCacheReader;
+extern const Reader kXnbReader;
+extern const Reader kGlslTextReader;
 
 } // namespace dmsh

@@ -3,6 +3,7 @@
 #include "archivers/core/sha256.h"
 #include "archivers/nvn/readers.h"
 #include "archivers/nvn/search.h"
+#include "archivers/nvn/tfxo.h"
 
 namespace dmsh {
 namespace {
@@ -12,9 +13,12 @@ constexpr uint64_t kImageMax = 512ull << 20; // decoded segments together
 constexpr const char* kSegments[3] = {".text", ".rodata", ".data"};
 
 Result<void> read_module(const Module& module, Output& out) {
-    for (const Segment& s : module.segments())
+    for (const Segment& s : module.segments()) {
         if (const auto ok = search_segment(module, s, out); !ok)
             return ok;
+        if (const auto ok = find_tfxo(s, out); !ok)
+            return ok;
+    }
     return {};
 }
 
@@ -116,12 +120,13 @@ constexpr Reader kNsoReader = {
     probe_nso,
     read_nso,
     {"NSO executable (`main`, `subsdk*`)", "`NSO0`", "archivers/nvn/executable.cpp",
-     "three segments, LZ4 decoded, hashes checked, searched", "nothing"}};
-constexpr Reader kNroReader = {
-    "nro",
-    probe_nro,
-    read_nro,
-    {"NRO executable", "`NRO0` at +0x10", "archivers/nvn/executable.cpp",
-     "three segments, searched; the RomFS of its assets", "nothing"}};
+     "three segments, LZ4 decoded, hashes checked, searched; loose shaders by the module's tables and "
+     "instructions, MGFX effects, YEBIS's zlib streams",
+     "containers that a game's own code unpacks"}};
+constexpr Reader kNroReader = {"nro",
+                               probe_nro,
+                               read_nro,
+                               {"NRO executable", "`NRO0` at +0x10", "archivers/nvn/executable.cpp",
+                                "as an NSO; the RomFS of its assets", "as an NSO"}};
 
 } // namespace dmsh

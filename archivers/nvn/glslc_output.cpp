@@ -112,6 +112,7 @@ Result<uint64_t> read_glslc(const Blob& in, uint64_t where, Output& out) {
     const uint32_t program = out.new_program();
     for (FoundShader& s : stages) {
         s.program = program;
+        s.cover = stages.size() == 1;
         if (const auto ok = out.shader(std::move(s)); !ok)
             return ok.error();
     }

@@ -118,7 +118,18 @@ Result<uint64_t> read_ndsr(const Blob& in, uint64_t magic, Output& out) {
     return programs;
 }
 
-constexpr Reader kNdsrReader = {"ndsr", probe_ndsr, read_file};
-constexpr Reader kViprReader = {"vipr", probe_vipr, read_vipr};
+constexpr Reader kNdsrReader = {
+    "ndsr",
+    probe_ndsr,
+    read_file,
+    {"NDSR pack (`agl_ndsr.pck`)", "`NDSR`", "archivers/nvn/ndsr.cpp",
+     "both record starts, offsets from the magic or the file's start, programs on odd entries",
+     "header words, the number of records, what constant entries are for"}};
+constexpr Reader kViprReader = {"vipr",
+                                probe_vipr,
+                                read_vipr,
+                                {"Viper resource", "`VIPR`", "archivers/nvn/ndsr.cpp",
+                                 "NDSR packs inside, found by their magic",
+                                 "everything else of the resource"}};
 
 } // namespace dmsh

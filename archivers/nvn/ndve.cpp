@@ -14,6 +14,15 @@ struct Named {
     uint64_t control_length = 0, code = 0, code_length = 0;
 };
 
+// Two records that can only be a program's, and lead out of the file: it was cut short.
+bool names_lost_program(Bytes b, uint64_t at) {
+    const NdsrRecord control = read_ndsr_record(b, at), code = read_ndsr_record(b, at + 8);
+    return control.is_control() && code.type == control.type + 1 && control.length >= kNvn2ControlBytesMin &&
+           code.length && control.length <= 0x1000 && code.offset >= control.offset + control.length &&
+           code.offset <= control.offset + control.length + 0x1000 &&
+           !b.has(control.offset, 4); // its magic would be found
+}
+
 // Control sections that a record of the header names together with their code, by offset. A record counts if
 // it leads to an NVN2 control section whose code length is the next record's.
 std::map<uint64_t, Named> named_programs(Bytes b, uint64_t header_end) {
@@ -39,12 +48,19 @@ Result<void> read_ndve(const Blob& in, Output& out) {
     if (!first)
         return Error{"NDVE: it holds no control section"};
     const std::map<uint64_t, Named> named = named_programs(b, *first);
+    for (uint64_t at = kTable; at + 16 <= *first; at += 4)
+        if (names_lost_program(b, at))
+            out.fail("", {"NDVE program of the header's table leaves the file", {}, at});
     uint64_t given = 0, covered = 0;
     for (auto at = first; at; at = b.find_u32(kControlMagic, std::max(*at + 4, covered))) {
         const auto c = read_control(b.clamp(*at));
+        const std::string name = "NDVE program";
+        if (!b.has(*at, kNvn2ControlBytesMin)) {
+            out.fail("", {name + " is cut short", {}, *at});
+            continue;
+        }
         if (!c || !c->nvn2 || !c->code_length)
             continue; // four bytes of code
-        const std::string name = "NDVE program";
         std::optional<Blob> control, code;
         if (const auto n = named.find(*at); n != named.end()) {
             control = in.slice(*at, n->second.control_length);
@@ -75,6 +91,12 @@ Result<void> read_ndve(const Blob& in, Output& out) {
 
 } // namespace
 
-constexpr Reader kNdveReader = {"ndve", probe_ndve, read_ndve};
+constexpr Reader kNdveReader = {"ndve",
+                                probe_ndve,
+                                read_ndve,
+                                {"NDVE pack of the movie library", "`NDVE`", "archivers/nvn/ndve.cpp",
+                                 "programs whose section names its code (version 0x14) and programs that "
+                                 "records of the header name (0x11)",
+                                 "other words of the header"}};
 
 } // namespace dmsh

@@ -39,6 +39,12 @@ Result<void> read_offset_table(const Blob& in, Output& out) {
 
 } // namespace
 
-constexpr Reader kOffsetTableReader = {"offset_table", probe_offset_table, read_offset_table};
+constexpr Reader kOffsetTableReader = {
+    "offset_table",
+    probe_offset_table,
+    read_offset_table,
+    {"pair behind a table of offsets", "u32 x4 with 0x10 first, control sections where the first two lead",
+     "archivers/nvn/offset_table.cpp", "two control sections and their code areas, in the table's order",
+     "tables of more than two stages"}};
 
 } // namespace dmsh

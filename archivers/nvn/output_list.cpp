@@ -67,8 +67,24 @@ Result<void> read_tec(const Blob& in, Output& out) {
 
 } // namespace
 
-constexpr Reader kOutputListReader = {"glslc_list", probe_list, read_list};
-constexpr Reader kNvsbReader = {"nvsb", probe_nvsb, read_nvsb};
-constexpr Reader kTecReader = {"tec", probe_tec, read_tec};
+constexpr Reader kOutputListReader = {
+    "glslc_list",
+    probe_list,
+    read_list,
+    {"counted list of GLSLC outputs (`shaders.nx.bin`)",
+     "u32 count, then {u32 hash, u32 size, output} with 0x19866891 at +0x0c", "archivers/nvn/output_list.cpp",
+     "every output; the list ends where the file does", "what the hashes are of"}};
+constexpr Reader kNvsbReader = {"nvsb",
+                                probe_nvsb,
+                                read_nvsb,
+                                {"Source engine program (.nvsb)", "`NVSB`", "archivers/nvn/output_list.cpp",
+                                 "version 0x65: one GLSLC output behind 0x60 bytes",
+                                 "the header behind the length; other versions"}};
+constexpr Reader kTecReader = {"tec",
+                               probe_tec,
+                               read_tec,
+                               {"technique file (.tec)", "`TEC` and a zero", "archivers/nvn/output_list.cpp",
+                                "the GLSLC outputs inside, found by their magic",
+                                "the table of parameter names"}};
 
 } // namespace dmsh

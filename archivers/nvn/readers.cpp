@@ -20,23 +20,26 @@ Result<void> read_data(const Blob& in, Output& out) {
 
 } // namespace
 
-constexpr Reader kBnshReader = {
-    "bnsh",
-    looks_like_bnsh,
-    read_data,
-    {"BNSH shader archive", "`BNSH` and `grsc` at +0x60", "archivers/nvn/bnsh.cpp",
-     "stages by program, NVN2's task and mesh slots", "reflection is not read"}};
+constexpr Reader kBnshReader = {"bnsh",
+                                looks_like_bnsh,
+                                read_data,
+                                {"BNSH shader archive", "`BNSH` and `grsc` at +0x60",
+                                 "archivers/nvn/bnsh.cpp", "stages by program, NVN2's task and mesh slots",
+                                 "reflection is not read"}};
 constexpr Reader kGlslcReader = {
     "glslc",
     probe_glslc,
     read_data,
-    {"GLSLC output", "0x19866891 and a GPU code version", "archivers/nvn/glslc_output.cpp",
-     "one or several stages of one program, both header forms", "debug sections are not read"}};
-constexpr Reader kSearchReader = {
-    "data",
-    any,
-    read_data,
-    {"anything else", "every byte is looked at", "archivers/nvn/search.cpp",
-     "BNSH, GLSLC outputs, control sections with code beside them, at any byte", "what is packed or scrambled"}};
+    {"GLSLC output; Viper's single-stage binary",
+     "0x19866891 and a GPU code version, or lengths that lead to an NVN2 control section",
+     "archivers/nvn/glslc_output.cpp",
+     "one or several stages of one program, both header forms; one Ampere stage",
+     "debug sections are not read"}};
+constexpr Reader kSearchReader = {"data",
+                                  any,
+                                  read_data,
+                                  {"anything else", "every byte is looked at", "archivers/nvn/search.cpp",
+                                   "BNSH, GLSLC outputs, control sections with code beside them, at any byte",
+                                   "what is packed or scrambled"}};
 
 } // namespace dmsh

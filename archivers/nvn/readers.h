@@ -13,6 +13,8 @@ extern const Reader kOffsetTableReader;
 extern const Reader kNdsrReader;
 extern const Reader kViprReader;
 extern const Reader kNdveReader;
+extern const Reader kMgfxReader;
+extern const Reader kTfxoReader;
 extern const Reader kNsoReader;
 extern const Reader kNroReader;
 extern const Reader kSearchReader; // any file that no other reader takes

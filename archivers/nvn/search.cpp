@@ -4,6 +4,7 @@
 #include "archivers/nvn/bnsh.h"
 #include "archivers/nvn/check_stage.h"
 #include "archivers/nvn/glslc_output.h"
+#include "archivers/nvn/mgfx.h"
 #include "archivers/nvn/viper_binary.h"
 #include <set>
 
@@ -25,9 +26,11 @@ class Search {
         std::sort(read_.begin(), read_.end(),
                   [](const ReadRange& a, const ReadRange& b) { return a.begin < b.begin; });
     }
-    Search(const Module& module, const Segment& segment, Output& out)
-        : in_(segment.bytes), data_(in_.bytes), place_(Place::program), out_(out), module_(&module),
-          base_(segment.address) {}
+    Search(const Module& module, const Segment& segment, Output& out, std::span<const ReadRange> read)
+        : Search(segment.bytes, Place::program, out, read) {
+        module_ = &module;
+        base_ = segment.address;
+    }
 
     Result<void> run() {
         uint64_t at = 0;
@@ -132,6 +135,7 @@ class Search {
 
     Result<void> give(uint64_t at, FoundShader shader) {
         shader.offset = base_ + at;
+        shader.cover = true; // nothing here says what it is linked with
         return out_.shader(std::move(shader));
     }
 
@@ -274,7 +278,7 @@ Result<void> search(const Blob& in, Place place, Output& out, std::span<const Re
 }
 
 Result<void> search_segment(const Module& module, const Segment& segment, Output& out) {
-    return Search(module, segment, out).run();
+    return Search(module, segment, out, read_embedded_mgfx(segment.bytes, segment.address, out)).run();
 }
 
 } // namespace dmsh

@@ -22,7 +22,8 @@ struct ReadRange {
 Result<void> search(const Blob& in, Place place, Output& out, std::span<const ReadRange> read = {});
 
 // The same for one segment of a module. Loose control sections get the code that the module's tables or
-// instructions name, and only without such evidence what stands beside them. Offsets are module addresses.
+// instructions name, and only without such evidence what stands beside them; effects are read as such.
+// Offsets are module addresses.
 Result<void> search_segment(const Module& module, const Segment& segment, Output& out);
 
 } // namespace dmsh

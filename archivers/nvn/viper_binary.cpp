@@ -32,6 +32,7 @@ Result<uint64_t> read_viper_binary(const Blob& in, uint64_t where, Output& out) 
     if (!shader)
         return Error{"single-stage binary: " + shader.error().message, {}, where};
     shader->offset = where + kHeader + code_length;
+    shader->cover = true; // stages are bound one by one when something is drawn
     if (const auto ok = out.shader(*std::move(shader)); !ok)
         return ok.error();
     return kHeader + code_length + control_length;

@@ -238,7 +238,18 @@ TEST(Hostile, RandomBytesBehindEveryMagic) {
                                                           {"FSHA    ", 0},
                                                           {{"\x91\x68\x86\x19", 4}, 0},
                                                           {{"\x34\x12\x76\x98", 4}, 0},
-                                                          {{"BNSH\0\0\0\0", 8}, 0}};
+                                                          {{"BNSH\0\0\0\0", 8}, 0},
+                                                          {"PK\3\4", 0},
+                                                          {"VZIP", 0},
+                                                          {"\x1f\x8b\x08", 0},
+                                                          {"XNBS\5", 0},
+                                                          {{"MGFX\x08\0", 6}, 0},
+                                                          {{"MGFX\x05\1", 6}, 0},
+                                                          {"NDSR", 0},
+                                                          {"NDVE", 0},
+                                                          {"VIPR", 0},
+                                                          {{"NVSB\x65\0\0\0", 8}, 0},
+                                                          {{"TEC\0", 4}, 0}};
     for (const auto& [magic, at] : magics)
         for (int round = 0; round < 200; ++round) {
             Data d(0x20 + random() % 0x1000);
@@ -256,9 +267,9 @@ TEST(Hostile, OtherFilesAreIntact) {
         Data bad = f.data;
         for (int i = 0; i < 20; ++i)
             bad[random() % bad.size()] ^= 0x80;
-        std::vector<Member> files = {{"a", good}, {"m", bad}};
+        std::vector<Member> files = {{"a", good}, {"m/" + f.file_name, bad}};
         if (f.siblings.empty()) // formats in two files lie in folders
-            files.push_back({"z", f.data});
+            files.push_back({"z/" + f.file_name, f.data});
         const ScanResult r = survive(writers::romfs(files));
         EXPECT_GE(r.records.size(), files.size() == 3 ? 1 + f.shaders : 1) << f.name;
     }

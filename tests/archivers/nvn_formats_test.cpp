@@ -33,6 +33,28 @@ std::vector<Pair> networks() {
             small_nvn2_pair(Stage::compute, 3)};
 }
 
+// S-003, S-004: from KTGL's shortest sections to layout archives' 104 KB with the assembly in them.
+TEST(ControlSections, OfEveryLength) {
+    for (const uint32_t length : {0x760u, 0x840u, 0x848u, 0x850u, 0x880u, 0x88cu, 0xa10u, 0x1a004u}) {
+        Pair p = small_pair(Stage::fragment, 1);
+        p.control.resize(length, 0x3b);
+        set_word(p.control, 0x20, length);
+        if (length > 0x7f4) { // no extra data
+            set_word(p.control, 0x7e8, 0);
+            set_word(p.control, 0x7ec, 0);
+        }
+        const std::string what = "control section of " + std::to_string(length) + " bytes";
+        expect_pairs(writers::raw_pair(p, 1), {p}, what);
+        expect_pairs(writers::glslc_output(std::vector{p}), {p}, what + " in an output");
+        expect_pairs(writers::bnsh(std::vector<std::vector<Pair>>{{p}}), {p}, what + " in a BNSH");
+        // What follows the section in its container is not part of it.
+        Pair longer = p;
+        longer.control.resize(length + 456, 0x77);
+        expect_pairs(writers::bnsh(std::vector<std::vector<Pair>>{{longer}}), {p}, what + " and a bit");
+        EXPECT_EQ(key_of_pair(p), program_key(std::span(p.control).first(std::min(length, 0x880u)), p.code));
+    }
+}
+
 TEST(NdsrReader, BothStartsAndOddEntries) {
     for (const uint64_t start : {0x10u, 0x14u}) {
         const ScanResult r =
@@ -102,6 +124,12 @@ TEST(NdveReader, SectionsThatNothingNames) {
     ScanResult r = scan_bytes(d);
     EXPECT_EQ(r.records.size(), 1u);
     EXPECT_NE(errors_of(r).find("NDVE program has no code area"), std::string::npos) << errors_of(r);
+    d = writers::ndve(raw, named);
+    d.resize(Bytes(d).u32(0x2c)); // before the named program
+    r = scan_bytes(d);
+    EXPECT_EQ(r.records.size(), 1u);
+    EXPECT_NE(errors_of(r).find("NDVE program of the header's table leaves the file"), std::string::npos)
+        << errors_of(r);
     expect_refused(Data{'N', 'D', 'V', 'E', 0, 0, 0, 0}, "NDVE: it holds no control section");
 }
 
@@ -226,6 +254,22 @@ TEST(OffsetTable, ThePublicSample) {
         EXPECT_EQ(s.control.size(), fragment ? 0x990u : 0xa28u);
         ASSERT_EQ(s.code.size(), 0x200u);
         EXPECT_EQ(std::memcmp(s.code.bytes.data(), d.data() + (fragment ? 0x1500 : 0x1700), 0x200), 0);
+    }
+}
+
+// Of the public samples only the NVN pair holds shaders; none of the others is mistaken for one.
+TEST(PublicSamples, NoShaderWhereThereIsNone) {
+    DMSH_NEED_CORPUS("public");
+    for (const char* folder :
+         {"SV-Exlaunch", "nanovg-deko3d", "zstd", "tegra_swizzle", "bcdec", "astc-encoder"}) {
+        ScanOptions options;
+        options.paths = {(corpus_root() / "public" / folder).string()};
+        options.workers = 1;
+        const auto r = scan(options);
+        ASSERT_TRUE(r) << folder;
+        EXPECT_EQ(errors_of(*r), "") << folder;
+        EXPECT_EQ(r->records.size(), std::string_view(folder) == "SV-Exlaunch" ? 2u : 0u) << folder;
+        EXPECT_EQ(r->lone_controls, 0u) << folder;
     }
 }
 

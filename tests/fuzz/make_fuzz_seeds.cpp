@@ -91,5 +91,15 @@ int main(int argc, char** argv) {
             input.insert(input.end(), f.data.begin(), f.data.end());
             seed("nintendo", name.c_str(), input);
         }
+    // Families: every fixture as it is.
+    const std::pair<const char*, std::vector<Fixture>> families[] = {{"nvn", nvn_fixtures()},
+                                                                     {"misc", misc_fixtures()}};
+    for (const auto& [family, fixtures] : families)
+        for (const Fixture& f : fixtures) {
+            std::string name = f.name;
+            std::replace_if(
+                name.begin(), name.end(), [](char c) { return c == ' ' || c == '.' || c == '\''; }, '_');
+            seed(family, name.c_str(), f.data);
+        }
     return 0;
 }
