@@ -8,7 +8,6 @@ namespace {
 
 constexpr uint64_t kStrings = 0x150;   // the string table; the header before it
 constexpr uint64_t kVariation = 0x20;  // its fields up to the control section's place
-constexpr uint64_t kEntry = 0x10;      // the binary entry in a variation
 constexpr uint64_t kProgram = 0x10;    // its fields before the name
 constexpr uint64_t kNameMax = 512;     // what labels show of a name
 constexpr uint32_t kOldestVersion = 9; // before, archives hold no NVN code

@@ -26,23 +26,28 @@ std::string hex(uint64_t hash) {
     return text;
 }
 
-// One pack: a FlatBuffer of files, each packed by itself.
-Result<void> read_pack(const Blob& in, Output& out) {
+// One pack: a FlatBuffer of files, each packed by itself. Not a reader of its own: an archive has thousands,
+// and what its Oodle files need is said once.
+Result<void> read_pack(const std::string& pack, const Blob& in, Output& out) {
     const Bytes b = in.bytes;
+    const auto bad = [&](const std::string& what) {
+        out.fail(pack, {"Trinity pack: " + what});
+        return Result<void>();
+    };
     const auto root = FlatTable::root(b);
     if (!root)
-        return root.error();
+        return bad("its tables leave it");
     const auto hashes = root->vector(0, 8), files = root->vector(1, 4);
     if (!hashes || !files)
-        return Error{"Trinity pack: its tables leave it"};
+        return bad("its tables leave it");
     if (hashes->count != files->count)
-        return Error{"Trinity pack: not as many names as files"};
+        return bad("not as many names as files");
     for (uint64_t i = 0; i < files->count; ++i) {
-        const std::string name = hex(b.u64(hashes->begin + 8 * i));
         const auto file = FlatTable::table(b, *files, i);
         const auto data = file ? file->vector(4, 1) : Result<FlatVector>(file.error());
         if (!data)
-            return Error{"Trinity pack: file " + std::to_string(i) + " leaves it"};
+            return bad("file " + std::to_string(i) + " leaves it");
+        const std::string name = pack + "/" + hex(b.u64(hashes->begin + 8 * i));
         const Blob bytes = in.clamp(data->begin, data->count);
         const uint64_t size = file->u64(3);
         Result<void> ok;
@@ -61,17 +66,6 @@ Result<void> read_pack(const Blob& in, Output& out) {
     }
     return {};
 }
-
-bool never(Bytes) {
-    return false;
-}
-
-constexpr Reader kPackReader = {
-    "trpak",
-    never,
-    read_pack,
-    {"Trinity pack", "given by the archive around it", "archivers/nintendo/trinity.cpp",
-     "stored and Oodle files (Oodle with the user's library)", "paths: files are named by their hashes"}};
 
 struct NamedPack {
     std::string name;
@@ -144,7 +138,9 @@ Result<void> read_trpfs(const Blob& in, Output& out) {
             out.fail(name, {"Trinity: pack leaves the file"});
             continue;
         }
-        if (const auto ok = out.member(name, size, *pack, &kPackReader); !ok)
+        if (const auto ok = out.budget().charge_stored(size); !ok) // packs may overlap
+            return ok;
+        if (const auto ok = read_pack(name, *pack, out); !ok)
             return ok;
     }
     return {};

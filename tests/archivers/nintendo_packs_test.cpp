@@ -248,6 +248,18 @@ TEST(TrinityReader, PacksByNameAndByHash) {
                                 "/__ArchiveShader.bnsh (variation 0)");
 }
 
+TEST(TrinityReader, OodleWithoutALibraryIsOneLine) {
+    std::vector<Member> packs;
+    for (uint32_t i = 0; i < 5; ++i)
+        packs.push_back({"arc/" + std::to_string(i),
+                         trinity_pack(std::vector<PackedFile>{
+                             {"a", oodle_stream(file_of(i)), Packing::oodle, 100}, {"b", file_of(10 + i)}})});
+    const ScanResult r = scan_one(trinity_archive(packs));
+    EXPECT_EQ(r.records.size(), 5u);
+    ASSERT_EQ(r.errors.size(), 1u) << all_errors(r);
+    EXPECT_TRUE(says(r, "file: 5 members need an Oodle decoder")) << all_errors(r);
+}
+
 TEST(TrinityReader, DamagedTables) {
     const auto packs = trinity_packs();
     Data d = trinity_archive(packs);

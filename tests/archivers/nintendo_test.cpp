@@ -95,6 +95,25 @@ TEST(Bnsh, SingleStageFilesPairWithNothing) {
     EXPECT_TRUE(r.programs.empty());
 }
 
+TEST(Bnsh, LongControlSectionsWithDifferentTails) {
+    // Layout archives: control sections of 104 KB, which their records take to be 456 bytes longer; what lies
+    // there differs between copies of one shader.
+    std::vector<Member> files;
+    for (const uint8_t filler : {0x11, 0x22}) {
+        Pair p = small_pair(Stage::fragment, 1);
+        p.control.resize(104 << 10, 0x33);
+        put32(p.control, 0x20, 104 << 10);
+        p.control.resize(p.control.size() + 456, filler);
+        files.push_back({std::string("layout") + static_cast<char>('a' + files.size()),
+                         bnsh(std::vector<std::vector<Pair>>{{p}})});
+    }
+    const ScanResult r = scan_data(sarc(files));
+    ASSERT_EQ(r.records.size(), 1u) << all_errors(r);
+    EXPECT_EQ(r.records[0].copies, 1u);
+    EXPECT_EQ(r.records[0].control.size(), 104u << 10);
+    EXPECT_TRUE(r.errors.empty()) << all_errors(r);
+}
+
 TEST(Bnsh, VariationsWithoutMachineCodeAreCounted) {
     Data d = bnsh(std::vector<std::vector<Pair>>{graphics()}, 2);
     for (const uint64_t v : {1, 2}) { // their source and intermediate programs remain
