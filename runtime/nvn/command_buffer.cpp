@@ -80,25 +80,31 @@ void stencil(NVNcommandBuffer* cmd, StencilValue which, int faces, int value) {
 }
 
 void draw(NVNcommandBuffer* cmd, int mode, int first, int count, int base_instance, int instances) {
-    if (auto* r = record<DrawRecord>(cmd, Op::draw)) {
-        r->mode = static_cast<uint32_t>(mode);
+    const bool plain = base_instance == 0 && instances == 1;
+    if (auto* r = record<DrawRecord>(cmd, Op::draw, plain ? 0 : 8)) {
+        r->mode = static_cast<uint16_t>(mode);
+        r->zero = 0;
         r->first = static_cast<uint32_t>(first);
         r->count = static_cast<uint32_t>(count);
-        r->base_instance = static_cast<uint32_t>(base_instance);
-        r->instance_count = static_cast<uint32_t>(instances);
+        if (!plain) {
+            const int more[2] = {base_instance, instances};
+            std::memcpy(r + 1, more, sizeof more);
+        }
     }
 }
 
 void draw_elements(NVNcommandBuffer* cmd, int mode, int type, int count, uint64_t indices, int base_vertex,
                    int base_instance, int instances) {
-    if (auto* r = record<DrawElementsRecord>(cmd, Op::draw_elements)) {
+    const bool plain = base_vertex == 0 && base_instance == 0 && instances == 1;
+    if (auto* r = record<DrawElementsRecord>(cmd, Op::draw_elements, plain ? 0 : 12)) {
         r->mode = static_cast<uint16_t>(mode);
         r->index_type = static_cast<uint16_t>(type);
         r->indices = word64(indices);
         r->count = static_cast<uint32_t>(count);
-        r->base_vertex = static_cast<uint32_t>(base_vertex);
-        r->base_instance = static_cast<uint32_t>(base_instance);
-        r->instance_count = static_cast<uint32_t>(instances);
+        if (!plain) {
+            const int more[3] = {base_vertex, base_instance, instances};
+            std::memcpy(r + 1, more, sizeof more);
+        }
     }
 }
 

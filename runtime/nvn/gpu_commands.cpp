@@ -24,18 +24,24 @@ void draw_indirect(NVNcommandBuffer* cmd, int mode, uint8_t index_type, uint64_t
                static_cast<long long>(stride));
         return;
     }
-    const bool indexed = index_type != kNoIndices;
-    if (auto* r = record<DrawIndirectRecord>(cmd, Op::draw_indirect, indexed ? 8 : 0)) {
+    const bool indexed = index_type != kNoIndices, counted = count != 0 || max_draws != 1;
+    if (auto* r = record<DrawIndirectRecord>(
+            cmd, Op::draw_indirect, (indexed ? sizeof(Word64) : 0) + (counted ? sizeof(DrawIndirectCount) : 0))) {
         r->mode = static_cast<uint8_t>(mode);
         r->index_type = index_type;
+        r->counted = counted;
         r->zero = 0;
         r->records = word64(records);
-        r->count = word64(count);
-        r->max_draws = static_cast<uint32_t>(max_draws);
-        r->stride = static_cast<uint32_t>(stride);
+        auto* at = reinterpret_cast<uint8_t*>(r + 1);
         if (indexed) {
-            const Word64 at = word64(indices);
-            std::memcpy(r + 1, &at, sizeof at);
+            const Word64 word = word64(indices);
+            std::memcpy(at, &word, sizeof word);
+            at += sizeof word;
+        }
+        if (counted) {
+            const DrawIndirectCount c{word64(count), static_cast<uint32_t>(max_draws),
+                                      static_cast<uint32_t>(stride)};
+            std::memcpy(at, &c, sizeof c);
         }
     }
 }

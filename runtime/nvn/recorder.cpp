@@ -199,6 +199,28 @@ void Recorders::reset() {
     });
 }
 
+void Recorders::note_handle(NVNcommandHandle handle, const NVNcommandBuffer* cmd) {
+    handles_[handle_place(handle)].store(uint64_t{cmd->serial} << 32 | cmd->slot, std::memory_order_relaxed);
+}
+
+bool Recorders::current_block(NVNcommandHandle handle, uint64_t& from, uint64_t& to) const {
+    const uint64_t who = handles_[handle_place(handle)].load(std::memory_order_relaxed);
+    NVNcommandBuffer name{};
+    name.magic = kCommandBufferMagic;
+    name.slot = static_cast<uint32_t>(who);
+    name.serial = static_cast<uint32_t>(who >> 32);
+    const Recorder* r = find(&name);
+    if (!r)
+        return false;
+    const uint64_t base = reinterpret_cast<uint64_t>(r->control_base.load(std::memory_order_relaxed)),
+                   end = reinterpret_cast<uint64_t>(r->control_end.load(std::memory_order_relaxed));
+    if (handle < base || handle >= end || base != reinterpret_cast<uint64_t>(r->control_base.load()))
+        return false;
+    from = base;
+    to = end;
+    return true;
+}
+
 Recorder* recorder_of(const NVNcommandBuffer* cmd) {
     Recorder* r = Recorders::get().find(cmd);
     if (!r)
@@ -242,7 +264,16 @@ uint8_t* slow_record_space(NVNcommandBuffer* cmd, size_t bytes) {
 
 namespace detail {
 
+EntryReader::EntryReader(uint64_t at) : at_(at) {
+    Recorders::get().current_block(at, known_from_, known_to_);
+}
+
 bool EntryReader::next(ControlEntry& entry) {
+    if (at_ >= known_from_ && at_ < known_to_ && known_to_ - at_ >= sizeof entry && at_ % 8 == 0) {
+        std::memcpy(&entry, reinterpret_cast<const void*>(at_), sizeof entry);
+        at_ += sizeof entry;
+        return true;
+    }
     if (used_ == have_) {
         used_ = 0;
         have_ = at_ % 8 ? 0 : static_cast<uint32_t>(safe_read(at_, entries_, sizeof entries_) / sizeof entry);
@@ -363,8 +394,10 @@ void nvnCommandBufferAddControlMemory(NVNcommandBuffer* cmd, void* memory, size_
         const ControlEntry link = ControlEntry::link(memory);
         std::memcpy(r->control_cursor, &link, sizeof link);
     }
-    r->control_base = r->control_cursor = static_cast<uint8_t*>(memory);
-    r->control_end = r->control_base + size / 8 * 8;
+    r->control_cursor = static_cast<uint8_t*>(memory);
+    r->control_end = nullptr; // a reader sees the old block, the new one or none
+    r->control_base = r->control_cursor;
+    r->control_end = r->control_cursor + size / 8 * 8;
     r->control_size = size;
     r->control_used = 0;
 }
@@ -423,6 +456,7 @@ NVNcommandHandle nvnCommandBufferEndRecording(NVNcommandBuffer* cmd) {
     close_run(cmd, *r, true);
     r->recording = false;
     r->set_limit();
+    Recorders::get().note_handle(r->first_entry, cmd);
     return r->first_entry;
 }
 

@@ -22,9 +22,10 @@ struct Recorder {
     void* callback_data = nullptr;
     std::atomic<uint64_t> command_size{0}; // last AddCommandMemory; read by other threads while recording
     uint64_t used_before = 0; // bytes since the last AddCommandMemory in segments already left
-    uint8_t* control_base = nullptr;
+    // The current block; the recorder writes entries there, and submissions read them there.
+    std::atomic<uint8_t*> control_base{nullptr};
+    std::atomic<uint8_t*> control_end{nullptr};
     uint8_t* control_cursor = nullptr;
-    uint8_t* control_end = nullptr;
     uint64_t control_size = 0, control_used = 0;
     uint64_t first_entry = 0; // handle of the recording, 0 while it has no entry
     int64_t row_stride = 0, image_stride = 0;
@@ -50,6 +51,10 @@ class Recorders {
     // Memory [from, from + bytes) is gone: recordings there go on in lent memory.
     void forget_memory(const uint8_t* from, uint64_t bytes);
     void reset();
+    // The control block that holds a handle, if the recorder that gave it out still writes to that block.
+    bool current_block(NVNcommandHandle handle, uint64_t& from, uint64_t& to) const;
+    // Remembers who gave out a handle.
+    void note_handle(NVNcommandHandle handle, const NVNcommandBuffer* cmd);
     Recorder* find(const NVNcommandBuffer* cmd) const {
         if (!cmd || cmd->magic != kCommandBufferMagic || cmd->slot >= kMost)
             return nullptr;
@@ -67,6 +72,12 @@ class Recorders {
     void for_each(F f);
     std::atomic<Recorder*> chunks_[kMost / kChunk] = {};
     std::vector<uint32_t> free_; // slots
+    // By a hash of the handle: serial << 32 | slot of the recorder that gave it out last.
+    static constexpr uint32_t kHandles = 1024;
+    static uint32_t handle_place(NVNcommandHandle handle) {
+        return static_cast<uint32_t>(handle >> 3 ^ handle >> 13) % kHandles;
+    }
+    std::atomic<uint64_t> handles_[kHandles] = {};
 };
 
 // The recorder of a command buffer; nullptr (reported) for what is none.
@@ -104,7 +115,7 @@ namespace detail {
 // Control entries from `handle` on, read in pieces: the memory is the guest's and may be anything.
 class EntryReader {
   public:
-    explicit EntryReader(uint64_t at) : at_(at) {}
+    explicit EntryReader(uint64_t at);
     // The next entry; false at damage (reported).
     bool next(ControlEntry& entry);
     void jump(uint64_t to) { at_ = to, have_ = used_ = 0; }
@@ -112,6 +123,7 @@ class EntryReader {
   private:
     static constexpr uint32_t kPiece = 32;
     uint64_t at_;
+    uint64_t known_from_ = 0, known_to_ = 0; // the block that a recorder writes to now: it is there
     uint32_t have_ = 0, used_ = 0;
     ControlEntry entries_[kPiece];
 };

@@ -48,11 +48,12 @@ inline void scalar(NVNcommandBuffer* cmd, Scalar which, float value) {
 }
 
 inline void vector(NVNcommandBuffer* cmd, Vector which, uint16_t flag, float a, float b, float c, float d) {
-    if (auto* r = record<VectorRecord>(cmd, Op::set_vector)) {
+    const size_t bytes = vector_floats(which) * sizeof(float);
+    if (auto* r = record<VectorRecord>(cmd, Op::set_vector, bytes)) {
         r->which = which;
         r->flag = flag;
         const float values[4] = {a, b, c, d};
-        std::memcpy(r->values, values, sizeof values);
+        std::memcpy(r + 1, values, bytes);
     }
 }
 

@@ -173,13 +173,17 @@ struct ScalarRecord {
 };
 static_assert(sizeof(ScalarRecord) == 12);
 
-struct VectorRecord {
+struct VectorRecord { // + floats, as many as the vector has
     RecordHeader header;
     Vector which;
     uint16_t flag;
-    float values[4];
 };
-static_assert(sizeof(VectorRecord) == 24);
+static_assert(sizeof(VectorRecord) == 8);
+constexpr uint32_t vector_floats(Vector which) {
+    return which == Vector::polygon_offset                                     ? 3
+           : which == Vector::depth_bounds || which == Vector::tess_inner ? 2
+                                                                               : 4;
+}
 
 // A bound texture in record words.
 struct TextureRecord {
@@ -215,20 +219,22 @@ struct ClearDepthStencilRecord {
 };
 static_assert(sizeof(ClearDepthStencilRecord) == 12);
 
+// + {base instance, instances} where they are not 0 and 1
 struct DrawRecord {
     RecordHeader header;
-    uint32_t mode;
-    uint32_t first, count, base_instance, instance_count;
+    uint16_t mode, zero;
+    uint32_t first, count;
 };
-static_assert(sizeof(DrawRecord) == 24);
+static_assert(sizeof(DrawRecord) == 16);
 
+// + {base vertex, base instance, instances} where they are not 0, 0 and 1
 struct DrawElementsRecord {
     RecordHeader header;
     uint16_t mode, index_type;
     Word64 indices;
-    uint32_t count, base_vertex, base_instance, instance_count;
+    uint32_t count;
 };
-static_assert(sizeof(DrawElementsRecord) == 32);
+static_assert(sizeof(DrawElementsRecord) == 20);
 
 struct DispatchRecord {
     RecordHeader header;
@@ -285,17 +291,20 @@ struct SyncRecord {
 };
 static_assert(sizeof(SyncRecord) == 12);
 
-// One or more draws whose parameters lie in GPU memory. The address of the indices follows where indexed.
+// One or more draws whose parameters lie in GPU memory. + {address of the indices} where indexed, + the count
+// where counted.
 struct DrawIndirectRecord {
     RecordHeader header;
     uint8_t mode;
     uint8_t index_type; // kNoIndices: not indexed
-    uint16_t zero;
+    uint8_t counted, zero;
     Word64 records;
-    Word64 count; // address of the number of draws; 0: one draw
+};
+struct DrawIndirectCount {
+    Word64 count; // address of the number of draws
     uint32_t max_draws, stride;
 };
-static_assert(sizeof(DrawIndirectRecord) == 32);
+static_assert(sizeof(DrawIndirectRecord) == 16 && sizeof(DrawIndirectCount) == 16);
 constexpr uint8_t kNoIndices = 0xff;
 
 // An address, with a word whose meaning is the op's: counter type, value, primitive.

@@ -31,6 +31,8 @@ struct Resource {
     const uint8_t* data = nullptr;
     nvn::BoundTexture texture;
     nvn::SamplerDesc sampler;
+
+    Resource() {} // not defaulted: a vector would clear the whole before setting each member
 };
 
 struct StageShader {
@@ -52,7 +54,7 @@ struct Indirect {
 
 struct DrawCall {
     BoundWork work;
-    PipelineKey key;
+    const PipelineKey* key = nullptr;
     const RasterState* raster = nullptr;
     const Targets* targets = nullptr;
     const std::array<Range, kMaxStreams>* vertex_buffers = nullptr;

@@ -21,8 +21,9 @@ bool Interpreter::execute_gpu(QueueState& state, Op op, const uint8_t* record, s
     case Op::draw_indirect: {
         nvn::DrawIndirectRecord r;
         if (!get(r, record, bytes) || r.mode > NVN_DRAW_PRIMITIVE_PATCHES ||
-            (r.index_type != nvn::kNoIndices && r.index_type > NVN_INDEX_TYPE_UNSIGNED_INT))
+            (r.index_type != nvn::kNoIndices && r.index_type > NVN_INDEX_TYPE_UNSIGNED_INT) || r.counted > 1)
             return false;
+        size_t at_count = sizeof r;
         DrawCall call;
         call.indexed = r.index_type != nvn::kNoIndices;
         const uint32_t each = call.indexed ? 20 : 16;
@@ -31,19 +32,26 @@ bool Interpreter::execute_gpu(QueueState& state, Op op, const uint8_t* record, s
             if (!has(bytes, sizeof r, 1, sizeof at))
                 return false;
             std::memcpy(&at, record + sizeof r, sizeof at);
+            at_count += sizeof at;
             call.indices = at.value();
             call.index_type = static_cast<NVNindexType>(r.index_type);
             if (!in_pool(call.indices, uint64_t{1} << r.index_type, "index buffer"))
                 return true;
         }
-        call.indirect = {r.records.value(), r.count.value(), r.max_draws, r.stride ? r.stride : each};
-        if (r.max_draws == 0)
+        nvn::DrawIndirectCount c{{0, 0}, 1, each};
+        if (r.counted) {
+            if (!has(bytes, at_count, 1, sizeof c))
+                return false;
+            std::memcpy(&c, record + at_count, sizeof c);
+        }
+        call.indirect = {r.records.value(), c.count.value(), c.max_draws, c.stride ? c.stride : each};
+        if (c.max_draws == 0)
             return true;
-        if (call.indirect.stride < each && r.max_draws > 1) {
-            report(Report::bad_argument, "indirect draws of stride %u", r.stride);
+        if (call.indirect.stride < each && c.max_draws > 1) {
+            report(Report::bad_argument, "indirect draws of stride %u", c.stride);
             return true;
         }
-        if (in_pool(call.indirect.records, uint64_t{call.indirect.stride} * (r.max_draws - 1) + each,
+        if (in_pool(call.indirect.records, uint64_t{call.indirect.stride} * (c.max_draws - 1) + each,
                     "indirect draw record") &&
             (!call.indirect.count || in_pool(call.indirect.count, 4, "indirect draw count")))
             draw(state, call, static_cast<NVNdrawPrimitive>(r.mode));

@@ -365,20 +365,22 @@ bool Interpreter::execute(QueueState& state, Op op, const uint8_t* record, size_
     }
     case Op::set_vector: {
         nvn::VectorRecord r;
-        if (!get(r, record, bytes))
+        float v[4] = {};
+        if (!get(r, record, bytes) || r.which > nvn::Vector::tess_outer ||
+            !has(bytes, sizeof r, nvn::vector_floats(r.which), sizeof(float)))
             return false;
-        if (r.which == nvn::Vector::blend_color)
-            std::copy(r.values, r.values + 4, raster.blend_color.begin());
-        else if (r.which == nvn::Vector::polygon_offset)
-            std::copy(r.values, r.values + 3, raster.polygon_offset.begin());
-        else if (r.which == nvn::Vector::depth_bounds) {
+        std::memcpy(v, record + sizeof r, nvn::vector_floats(r.which) * sizeof(float));
+        switch (r.which) {
+        case nvn::Vector::blend_color: std::copy(v, v + 4, raster.blend_color.begin()); break;
+        case nvn::Vector::polygon_offset: std::copy(v, v + 3, raster.polygon_offset.begin()); break;
+        case nvn::Vector::depth_bounds:
             raster.depth_bounds = r.flag != 0;
-            raster.depth_bounds_min = r.values[0];
-            raster.depth_bounds_max = r.values[1];
-        } else if (r.which == nvn::Vector::tess_inner)
-            std::copy(r.values, r.values + 2, raster.tess_inner.begin());
-        else if (r.which == nvn::Vector::tess_outer)
-            std::copy(r.values, r.values + 4, raster.tess_outer.begin());
+            raster.depth_bounds_min = v[0];
+            raster.depth_bounds_max = v[1];
+            break;
+        case nvn::Vector::tess_inner: std::copy(v, v + 2, raster.tess_inner.begin()); break;
+        case nvn::Vector::tess_outer: std::copy(v, v + 4, raster.tess_outer.begin()); break;
+        }
         return true;
     }
     case Op::set_render_targets: return set_render_targets(state, record, bytes);
@@ -403,11 +405,13 @@ bool Interpreter::execute(QueueState& state, Op op, const uint8_t* record, size_
         nvn::DrawRecord r;
         if (!get(r, record, bytes) || r.mode > NVN_DRAW_PRIMITIVE_PATCHES)
             return false;
-        DrawCall call;
+        DrawCall& call = fresh_call();
         call.first = r.first;
         call.count = r.count;
-        call.base_instance = r.base_instance;
-        call.instance_count = r.instance_count;
+        if (has(bytes, sizeof r, 2, 4)) {
+            std::memcpy(&call.base_instance, record + sizeof r, 4);
+            std::memcpy(&call.instance_count, record + sizeof r + 4, 4);
+        }
         draw(state, call, static_cast<NVNdrawPrimitive>(r.mode));
         return true;
     }
@@ -415,14 +419,16 @@ bool Interpreter::execute(QueueState& state, Op op, const uint8_t* record, size_
         nvn::DrawElementsRecord r;
         if (!get(r, record, bytes) || r.mode > NVN_DRAW_PRIMITIVE_PATCHES || r.index_type > 2)
             return false;
-        DrawCall call;
+        DrawCall& call = fresh_call();
         call.indexed = true;
         call.index_type = static_cast<NVNindexType>(r.index_type);
         call.indices = r.indices.value();
         call.count = r.count;
-        call.base_vertex = static_cast<int32_t>(r.base_vertex);
-        call.base_instance = r.base_instance;
-        call.instance_count = r.instance_count;
+        if (has(bytes, sizeof r, 3, 4)) {
+            std::memcpy(&call.base_vertex, record + sizeof r, 4);
+            std::memcpy(&call.base_instance, record + sizeof r + 4, 4);
+            std::memcpy(&call.instance_count, record + sizeof r + 8, 4);
+        }
         if (r.count == 0 || in_pool(call.indices, uint64_t{r.count} << r.index_type, "index buffer"))
             draw(state, call, static_cast<NVNdrawPrimitive>(r.mode));
         return true;
@@ -519,6 +525,16 @@ bool Interpreter::execute(QueueState& state, Op op, const uint8_t* record, size_
     }
 }
 
+// Direct draws share one call: making one anew costs as much as everything else about it.
+DrawCall& Interpreter::fresh_call() {
+    call_.indexed = false;
+    call_.indices = 0;
+    call_.first = call_.count = call_.base_instance = 0;
+    call_.instance_count = 1;
+    call_.base_vertex = 0;
+    return call_;
+}
+
 void Interpreter::draw(QueueState& state, DrawCall& call, NVNdrawPrimitive primitive) {
     if (!call.indirect.records && !call.feedback_counter && (call.count == 0 || call.instance_count == 0))
         return;
@@ -534,6 +550,7 @@ void Interpreter::draw(QueueState& state, DrawCall& call, NVNdrawPrimitive primi
             parameters.samples = std::max<uint32_t>(1, state.targets.colors[i].texture.samples);
     resources_.clear();
     scratch_.reset();
+    call.work.shaders.fill({});
     uint32_t vertex_inputs = 0;
     for (const Stage stage : stages) {
         const unsigned s = static_cast<unsigned>(stage);
@@ -571,7 +588,10 @@ void Interpreter::draw(QueueState& state, DrawCall& call, NVNdrawPrimitive primi
     call.work.resources = &resources_;
     const bool depth_zero = Host::get().depth_mode == NVN_DEPTH_MODE_NEAR_IS_ZERO;
     auto& last = last_key_;
-    if (last.changes != state.pipeline_changes || last.primitive != primitive || last.ids != ids ||
+    uint32_t other_ids = 0;
+    for (size_t i = 0; i < ids.size(); ++i)
+        other_ids |= ids[i] ^ last.ids[i];
+    if (last.changes != state.pipeline_changes || last.primitive != primitive || other_ids ||
         last.vertex_inputs != vertex_inputs || last.depth_zero != depth_zero) {
         last.key = pipeline_key(state.raster, state.targets, primitive, ids, vertex_inputs, depth_zero);
         last.changes = state.pipeline_changes;
@@ -580,7 +600,7 @@ void Interpreter::draw(QueueState& state, DrawCall& call, NVNdrawPrimitive primi
         last.vertex_inputs = vertex_inputs;
         last.depth_zero = depth_zero;
     }
-    call.key = last.key;
+    call.key = &last.key;
     call.raster = &state.raster;
     call.targets = &state.targets;
     call.vertex_buffers = &state.vertex_buffers;

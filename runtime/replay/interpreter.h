@@ -74,6 +74,7 @@ class Interpreter final : public nvn::Executor {
     bool execute(QueueState& state, nvn::Op op, const uint8_t* record, size_t bytes);
     // Records whose parameters or results lie in GPU memory (gpu_commands.cpp).
     bool execute_gpu(QueueState& state, nvn::Op op, const uint8_t* record, size_t bytes);
+    DrawCall& fresh_call();
     void draw(QueueState& state, DrawCall& call, NVNdrawPrimitive primitive);
     void dispatch(QueueState& state, DispatchCall& call);
 
@@ -94,6 +95,7 @@ class Interpreter final : public nvn::Executor {
         PipelineKey key;
     } last_key_;
     std::condition_variable_any progress_; // with Host::submit_lock()
+    DrawCall call_; // fresh_call()'s
     std::vector<Resource> resources_;
     Scratch scratch_;
     ReplayCounts counts_;

@@ -385,6 +385,34 @@ TEST_F(Replay, KeysSurviveFreedControlSections) {
     nvnProgramFinalize(p);
 }
 
+// +0x700 of a vertex program of two parts names part B; its constants lie behind B (S-017).
+TEST_F(Replay, TwoPartVertexProgramsHaveConstantsBehindPartB) {
+    constexpr uint32_t kCode = 0x400, kA = 0x30, kABytes = 0x80, kSecond = 0x100, kB = kSecond + 0x30, kBBytes = 0x90;
+    auto control = control_section(Stage::vertex, kCode);
+    const auto put = [](uint8_t* p, uint32_t v) { std::memcpy(p, &v, 4); };
+    put(&control[0x700], kSecond);
+    put(&control[0x748], kA);
+    put(&control[0x74c], kABytes);
+    put(&control[0x750], kB);
+    put(&control[0x754], kBBytes);
+    uint8_t* code = pool_->memory() + 0x22000;
+    for (uint32_t i = 0; i < kCode; ++i)
+        code[i] = i >= kSecond && i < kB ? 0 : static_cast<uint8_t>(i | 1);
+    put(code + kB, 1 | 3 << 5 | 1 << 10); // header version 3, vertex
+    const auto constants = [&] {
+        Guest<NVNprogram> p;
+        EXPECT_TRUE(nvnProgramInitialize(p, nullptr));
+        const NVNshaderData data{pool_->address() + 0x22000, control.data()};
+        EXPECT_TRUE(nvnProgramSetShaders(p, 1, &data));
+        const auto c = Host::get().find_program(p->serial)->stages[0].constants;
+        nvnProgramFinalize(p);
+        return c;
+    };
+    EXPECT_EQ(constants(), std::vector<uint8_t>(code + kB + kBBytes, code + kCode));
+    code[kSecond + 5] = 1; // not the zeros that stand before part B: the word is what it is for other programs
+    EXPECT_EQ(constants(), std::vector<uint8_t>(code + kSecond, code + kCode));
+}
+
 TEST_F(Replay, LateCodeIsHashedWhenItsPoolExists) {
     Guest<NVNprogram> p;
     ASSERT_TRUE(nvnProgramInitialize(p, nullptr));

@@ -24,7 +24,7 @@ uint32_t widest(NVNindexType type) {
 
 // Vertices of one primitive of a list; 0 for strips, fans and loops.
 uint32_t list_size(const DrawCall& call) {
-    switch (call.key.primitive) {
+    switch (call.key->primitive) {
     case NVN_DRAW_PRIMITIVE_POINTS: return 1;
     case NVN_DRAW_PRIMITIVE_LINES: return 2;
     case NVN_DRAW_PRIMITIVE_TRIANGLES: return 3;
@@ -69,7 +69,7 @@ void VulkanBackend::bind_vertex_buffers(const DrawCall& call) {
         if (s < kMaxStreams) {
             bool used = false;
             for (uint32_t i = 0; i < kMaxAttribs; ++i)
-                used |= (call.key.attrib_mask >> i & 1) && nvn::attrib::Stream::get(call.key.attribs[i]) == s;
+                used |= (call.key->attrib_mask >> i & 1) && nvn::attrib::Stream::get(call.key->attribs[i]) == s;
             if (!used)
                 continue;
             const Range& r = (*call.vertex_buffers)[s];
@@ -102,7 +102,7 @@ bool VulkanBackend::bind_indices(const DrawCall& call) {
 bool VulkanBackend::needs_conversion(const DrawCall& call) const {
     if (call.mesh || call.feedback_counter)
         return false;
-    const uint32_t primitive = call.key.primitive;
+    const uint32_t primitive = call.key->primitive;
     if (primitive == NVN_DRAW_PRIMITIVE_QUADS || primitive == NVN_DRAW_PRIMITIVE_LINE_LOOP)
         return true;
     const Capabilities& can = device_->can();
@@ -143,7 +143,7 @@ void VulkanBackend::draw(const DrawCall& call) {
     use(Use::graphics);
     patched_.clear();
     prepare(call.work);
-    const Pipeline* pipeline = pipelines_.graphics(call.key, call.work);
+    const Pipeline* pipeline = pipelines_.graphics(*call.key, call.work);
     if (!pipeline)
         return;
     if (needs_conversion(call)) {
@@ -221,7 +221,7 @@ void VulkanBackend::convert_indices(const DrawCall& call, uint32_t first, uint32
         uint32_t end = i;
         while (end < count && !(restart && index(end) == call.raster->restart_index))
             ++end;
-        if (call.key.primitive == NVN_DRAW_PRIMITIVE_QUADS) {
+        if (call.key->primitive == NVN_DRAW_PRIMITIVE_QUADS) {
             constexpr uint32_t kCorners[6] = {0, 1, 2, 0, 2, 3};
             for (; i + 4 <= end; i += 4)
                 for (const uint32_t k : kCorners)
@@ -233,7 +233,7 @@ void VulkanBackend::convert_indices(const DrawCall& call, uint32_t first, uint32
             const uint32_t start = i;
             for (; i < end; ++i)
                 indices_.push_back(index(i));
-            if (call.key.primitive == NVN_DRAW_PRIMITIVE_LINE_LOOP && end - start > 1)
+            if (call.key->primitive == NVN_DRAW_PRIMITIVE_LINE_LOOP && end - start > 1)
                 indices_.push_back(index(start));
             indices_.push_back(kRestart);
         }
