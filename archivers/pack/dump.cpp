@@ -138,6 +138,8 @@ std::string reflection_text(const ProgramReflection& r) {
             s += fmt::format(" bytes 0x{:x}", b.bytes_read);
         if (b.or_bank != 0xff)
             s += fmt::format(" or c[{}][0x{:x}]", b.or_bank, b.or_offset);
+        if (b.or_constant)
+            s += fmt::format(" or 0x{:x}", b.or_constant);
         s += join(binding_flags(b)) + '\n';
     }
     for (const auto* list : {&i.inputs, &i.outputs})
@@ -178,6 +180,8 @@ std::string reflection_json(const ProgramReflection& r) {
             s += fmt::format(",\"bytes_read\":{}", b.bytes_read);
         if (b.or_bank != 0xff)
             s += fmt::format(",\"or_bank\":{},\"or_offset\":{}", b.or_bank, b.or_offset);
+        if (b.or_constant)
+            s += fmt::format(",\"or_constant\":{}", b.or_constant);
         s += fmt::format(",\"flags\":{}}}", json_list(binding_flags(b)));
     }
     for (const auto* list : {&i.inputs, &i.outputs}) {

@@ -2,6 +2,7 @@
 #include "compiler/lift/control_flow.h"
 #include "compiler/lift/maxwell/flow_fields.h"
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <set>
 #include <unordered_map>
@@ -25,6 +26,7 @@ struct Table {
     uint32_t offset = 0; // of entry 0
     uint32_t limit = kMaxTableEntries; // entries that the index can reach
     bool found = false;
+    bool pointers = false; // function pointers in local memory: no table, `values` are code addresses
     std::vector<std::pair<uint32_t, uint32_t>> entries; // table index, target position
     std::vector<uint32_t> values;                       // by entry
 };
@@ -243,6 +245,8 @@ class Recovery {
         case FlowKind::brx: {
             if (!always)
                 return code_.error_at(p, "with a condition is not implemented");
+            if (maxwell::flow_target_in_bank(inst))
+                return code_.error_at(p, "through a constant bank is not implemented");
             const auto it = tables_.find(p);
             finish(id, p, FlowEnd::table, {}, {});
             if (it == tables_.end() || !tables_read_) {
@@ -347,6 +351,11 @@ class Recovery {
         uniform_search_ = maxwell::brx_uniform(brx);
         uint32_t b = block, q = p;
         const isa::Instruction* load = reaching_write(block, p, maxwell::brx_register(brx), &b, &q);
+        if (load && maxwell::loads_local_word(*load)) {
+            table.found = table.pointers = true;
+            tables_[p] = std::move(table);
+            return {};
+        }
         const auto where = load ? maxwell::table_load(*load) : std::nullopt;
         if (!where || where->bank != bank_)
             return code_.error_at(p, "has no jump table that can be found");
@@ -387,11 +396,16 @@ class Recovery {
     void read_tables() {
         std::set<uint32_t> starts;
         for (const auto& [p, t] : tables_)
-            starts.insert(t.offset);
+            if (!t.pointers)
+                starts.insert(t.offset);
         for (auto& [p, t] : tables_) {
             t.entries.clear();
             t.values.clear();
             const int64_t base = maxwell::brx_base(*code_.at(p));
+            if (t.pointers) {
+                read_pointers(t, base);
+                continue;
+            }
             const auto next = starts.upper_bound(t.offset);
             for (uint32_t i = 0; i < t.limit; ++i) {
                 const uint32_t at = t.offset + 4 * i;
@@ -410,6 +424,29 @@ class Recovery {
             }
         }
         tables_read_ = true;
+    }
+
+    // Where a pointer that comes out of local memory can lead: to the instructions whose addresses the program puts into registers that it
+    // stores there.
+    void read_pointers(Table& t, int64_t base) {
+        std::array<bool, 256> stored{};
+        for (uint32_t p = 0; p < code_.size(); ++p)
+            if (const isa::Instruction* inst = code_.at(p))
+                if (const auto range = maxwell::stored_registers(*inst))
+                    for (uint32_t r = range->first; r < std::min(range->first + range->count, uint32_t{isa::kRz}); ++r)
+                        stored[r] = true;
+        std::set<uint32_t> listed;
+        for (uint32_t p = 0; p < code_.size() && t.entries.size() < kMaxTableEntries; ++p) {
+            const isa::Instruction* inst = code_.at(p);
+            const auto constant = inst ? maxwell::register_constant(*inst) : std::nullopt;
+            if (!constant || constant->reg >= stored.size() || !stored[constant->reg] || !listed.insert(constant->value).second)
+                continue;
+            const auto target = code_.position_of(base + int64_t{static_cast<int32_t>(constant->value)});
+            if (!target || !code_.at(*target))
+                continue;
+            t.entries.push_back({static_cast<uint32_t>(t.entries.size()), *target});
+            t.values.push_back(constant->value);
+        }
     }
 
     // ---- order ------------------------------------------------------------------------------------------------------

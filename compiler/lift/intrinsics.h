@@ -45,6 +45,8 @@ enum class SpecialRegister : uint8_t {
     laneid, tid_x, tid_y, tid_z, ctaid_x, ctaid_y, ctaid_z, invocation_id, invocation_info, y_direction, front_facing_unused,
     eqmask, ltmask, lemask, gtmask, gemask, sample_id, tid_packed, virtual_id, ntid_unused, draw_id_unused,
     base_instance, // made by bind_constant_banks out of the driver word (B-008): the target's own base instance
+    prim_type,      // SR_PRIM_TYPE: bits 8..15 hold the number of vertices of the input patch; the rest reads as 0
+    sample_mask_in, // PIXLD.COVMASK: the samples of this pixel that the primitive covers
 };
 
 // DESC of texture operations, packed in an i32.

@@ -37,6 +37,9 @@ class LiftContext {
     void set_upredicate(uint64_t p, Value* value);
     // ---- condition code flags (i1)
     Value* flag(Variable which) { return ssa_.read(block_, which); }
+    // The result of the last BAR.RED (i32).
+    Value* barrier_result() { return ssa_.read(block_, kBarrierResult); }
+    void set_barrier_result(Value* value) { write(kBarrierResult, value); }
     void set_flag(Variable which, Value* value) { write(which, value); }
     // Z and S of an integer result, C and O as given (null: cleared).
     void set_integer_flags(Value* result, Value* carry = nullptr, Value* overflow = nullptr);

@@ -38,6 +38,7 @@ class Lifter {
     // Most programs use the carry alone; then the other flags need no instructions.
     void find_flags_read() {
         constexpr uint8_t kCarry = 4, kAll = 15;
+        constexpr uint64_t kAlways = 15; // F::cc_test T
         uint8_t read = 0;
         for (uint32_t id : graph_.order) {
             const FlowBlock& b = graph_.blocks[id];
@@ -48,6 +49,10 @@ class Lifter {
                 case isa::Op::CSET:
                 case isa::Op::CSETP:
                 case isa::Op::P2R: read = kAll; break;
+                case isa::Op::KIL:
+                    if (inst.get(isa::F::cc_test) != kAlways)
+                        read = kAll;
+                    break;
                 case isa::Op::ISET:
                 case isa::Op::ISETP:
                 case isa::Op::IMNMX:
@@ -166,6 +171,10 @@ class Lifter {
     void lift_instruction(const isa::Instruction& inst, const LiftEntry& entry) {
         const uint64_t p = inst.has(isa::F::pred) ? inst.get(isa::F::pred) : isa::kPt;
         const bool negated = inst.flag(isa::F::pred_neg);
+        if (inst.op() == isa::Op::KIL) {
+            lift_kil(inst, entry);
+            return;
+        }
         if (p == isa::kPt) {
             close_region();
             if (!negated)
@@ -186,6 +195,21 @@ class Lifter {
         c_.guard_ = c_.predicate(p, negated);
         entry.function(c_);
         c_.guard_ = nullptr;
+    }
+
+    // KIL has a test of the condition code beside its guard.
+    void lift_kil(const isa::Instruction& inst, const LiftEntry& entry) {
+        Value* guard = c_.predicate(inst.get(isa::F::pred), inst.flag(isa::F::pred_neg));
+        Value* condition = c_.b.CreateAnd(guard, c_.condition_code(inst.get(isa::F::cc_test)));
+        close_region();
+        if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition)) {
+            if (known->isOne())
+                entry.function(c_);
+            return;
+        }
+        open_region(condition, false);
+        entry.function(c_);
+        close_region();
     }
 
     // A run of instructions under the same guard, one of which has effects, shares a block.

@@ -6,14 +6,18 @@
 
 namespace dmsh {
 
-// Variables: R0..R254 (i32), P0..P6 (i1), the condition code's flags (i1); on sm_86 then UR0..UR62 (i32) and UP0..UP6 (i1).
+// Variables: R0..R254 (i32), P0..P6 (i1), the condition code's flags (i1); on sm_86 then UR0..UR62 (i32) and UP0..UP6 (i1); last what the
+// last reduction at a barrier gave (i32).
 using Variable = uint16_t;
 constexpr Variable kFirstPredicate = 255;
 constexpr Variable kFlagZ = 262, kFlagS = 263, kFlagC = 264, kFlagO = 265;
 constexpr Variable kFirstUniform = 266;
 constexpr Variable kFirstUniformPredicate = 329;
-constexpr Variable kVariableCount = 336;
-constexpr bool is_word(Variable v) { return v < kFirstPredicate || (v >= kFirstUniform && v < kFirstUniformPredicate); }
+constexpr Variable kBarrierResult = 336;
+constexpr Variable kVariableCount = 337;
+constexpr bool is_word(Variable v) {
+    return v < kFirstPredicate || (v >= kFirstUniform && v < kFirstUniformPredicate) || v == kBarrierResult;
+}
 
 // Method of Braun et al. (2013): a block is sealed once all its predecessors are filled; a read in a block that is not sealed makes an
 // incomplete phi. Walks are loops, never recursion, so that deep graphs of hostile programs cannot exhaust the stack.

@@ -1,10 +1,10 @@
 // Guarantees: every raw global access has become an access of a storage buffer (or, for reads, of a uniform
-// buffer of the compute table) with a 32-bit byte offset; the bindings are in the interface with their
+// buffer of the compute table) with a 32-bit byte offset, as far as its address is based on one; the bindings are in the interface with their
 // written and atomic flags (B-010). How: the high half of the 64-bit address names the words that may be
 // bases (their low halves lie 4 bytes before); the low half is then a sum in which exactly one term is such a
 // base (T-011), followed through additions, phis, selects and loop increments. Several candidates, or a table
-// row chosen at run time, become a switch over the buffers. Refuses: an address with no base or an ambiguous
-// one (raw pool access is not implemented).
+// row chosen at run time, become a switch over the buffers. Keeps, where the guest ABI has memory pools: accesses whose address has no
+// base, an ambiguous one, or may be written through a uniform buffer's; raw_memory takes those. Other ABIs refuse them.
 #include "compiler/passes/pass_support.h"
 #include "compiler/passes/passes.h"
 #include <llvm/ADT/SetVector.h>
@@ -101,6 +101,7 @@ class StoragePass {
     Value* candidate_of(Value* v);
     Value* low32(llvm::IRBuilder<>& b, Value* v);
     Result<void> rewrite(llvm::CallInst* call, Intrinsic id);
+    bool from_unknown_driver_word(Value* address) const;
     Value* emit(llvm::IRBuilder<>& b, llvm::CallInst* call, Intrinsic id, const Binding& binding,
                 Value* offset);
     uint32_t binding_index(const Binding& fresh);
@@ -110,6 +111,7 @@ class StoragePass {
     llvm::Type* i32_;
     std::vector<Base> bases_;
     llvm::DenseMap<Value*, uint32_t> base_word_; // low word's cbuf_load -> index into bases_
+    llvm::DenseSet<const Value*> base_high_;     // high words of bases
     llvm::DenseMap<Value*, uint64_t> masks_;     // which bases a value may point into
     llvm::DenseMap<Value*, Value*> offsets_;     // pointer-like value -> its offset from the base
     llvm::DenseMap<Value*, Value*>
@@ -188,6 +190,7 @@ void StoragePass::add_base(llvm::CallInst* high_word) {
         if (bases_.size() == 64)
             return; // masks are 64 bits; what is left over is refused as untraceable
         base_word_[low] = static_cast<uint32_t>(bases_.size());
+        base_high_.insert(high_word);
         bases_.push_back(found);
     }
 }
@@ -467,6 +470,28 @@ Value* StoragePass::emit(llvm::IRBuilder<>& b, llvm::CallInst* call, Intrinsic i
     return dmsh::call(b, bound, operands);
 }
 
+// Is the address made of a word of the driver's constants that is in no table? The runtime fills no such word (B-003), so a look-up by its
+// value would be a guess.
+bool StoragePass::from_unknown_driver_word(Value* address) const {
+    constexpr size_t kMostVisited = 256;
+    llvm::SetVector<Value*> work;
+    work.insert(address);
+    for (size_t i = 0; i < work.size() && i < kMostVisited; ++i) {
+        auto* inst = llvm::dyn_cast<Instruction>(work[i]);
+        if (!inst)
+            continue;
+        if (intrinsic_of(*inst) == Intrinsic::cbuf_load) {
+            if (constant_u32(inst->getOperand(0)) == abi_.driver_bank && !base_word_.count(inst) && !base_high_.count(inst))
+                return true;
+        } else if (is_sum(inst) || inst->getOpcode() == Instruction::Or || inst->getOpcode() == Instruction::Shl) {
+            for (Value* operand : inst->operands())
+                if (llvm::isa<Instruction>(operand))
+                    work.insert(operand);
+        }
+    }
+    return false;
+}
+
 Result<void> StoragePass::rewrite(llvm::CallInst* call, Intrinsic id) {
     Value* address = call->getArgOperand(0);
     if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(address); constant && constant->getValue().ult(kNullPage)) {
@@ -479,6 +504,8 @@ Result<void> StoragePass::rewrite(llvm::CallInst* call, Intrinsic id) {
     }
     const uint64_t mask = operand_mask(address);
     Value* offset = mask ? offset_of(address) : nullptr;
+    if (!offset && abi_.memory_pools && !from_unknown_driver_word(address))
+        return {};
     if (!offset)
         return refuse(
             *call, LossCode::storage,
@@ -494,9 +521,12 @@ Result<void> StoragePass::rewrite(llvm::CallInst* call, Intrinsic id) {
     }
     if (!is_load(id))
         for (const Binding& b : candidates)
-            if (b.kind == BindingKind::uniform && single)
+            if (b.kind == BindingKind::uniform && single) {
+                if (abi_.memory_pools)
+                    return {};
                 return refuse(*call, LossCode::storage,
                               "a store to uniform buffer " + std::to_string(b.slot) + " is not implemented");
+            }
     if (single) {
         llvm::IRBuilder<> b(call);
         Value* bound = emit(b, call, id, candidates[0], offset);
@@ -507,6 +537,8 @@ Result<void> StoragePass::rewrite(llvm::CallInst* call, Intrinsic id) {
     }
     // Only the candidates of this access's bases take part: number them anew, by table.
     Value* number = candidate_of(address);
+    if (too_deep_ && abi_.memory_pools)
+        return {};
     if (too_deep_)
         return refuse(*call, LossCode::storage,
                       std::string("the address of ") + intrinsic_info(id).name + " is too far from its base");
@@ -527,8 +559,11 @@ Result<void> StoragePass::rewrite(llvm::CallInst* call, Intrinsic id) {
         number = dense;
     }
     for (const uint32_t k : used)
-        if (!is_load(id) && candidates[k].kind == BindingKind::uniform)
+        if (!is_load(id) && candidates[k].kind == BindingKind::uniform) {
+            if (abi_.memory_pools)
+                return {};
             return refuse(*call, LossCode::storage, "a store to a uniform buffer is not implemented");
+        }
     switch_over(call, number, static_cast<unsigned>(used.size()), [&](unsigned k, llvm::IRBuilder<>& in) {
         return emit(in, call, id, candidates[used[k]], offset);
     });

@@ -1,7 +1,8 @@
 // Guarantees: every raw texture and image operation has become a bound one, its handle traced
 // (handle_values.h) to a slot, a separate pair, a word in a bank, an array with a run-time element, or a
 // choice between them (B-020..B-031, B-040..B-053); the bindings are in the interface, one per slot and type.
-// What cannot be traced is refused with the reason; nothing is deleted silently (B-044). Size queries come
+// Sampled textures whose handle cannot be traced index the whole pools that the game has bound (B-048); other
+// accesses that cannot be traced are refused with the reason; nothing is deleted silently (B-044). Size queries come
 // last and take the type that other accesses show (B-026, B-027). Leaves: handle words read as plain data,
 // which bind_constant_banks turns into reads of the handle bank.
 #include "compiler/passes/handle_values.h"
@@ -71,6 +72,10 @@ class HandlePass {
     Result<Access> bind(llvm::CallInst* call, Intrinsic id, const HandleSource& source);
     Result<Access> bind_image(llvm::CallInst* call, Intrinsic id, const HandleSource& source);
     Result<Binding> place(llvm::CallInst* call, const HandleSource& source, bool sampled);
+    bool pool_serves(llvm::CallInst* call, Intrinsic id) const;
+    Access bind_pools(llvm::CallInst* call, Intrinsic id);
+    void show_shape(Binding& query, const ResourceFact* f) const;
+    llvm::Value* value_of(llvm::IRBuilder<>& b, const HandleSource& source);
     llvm::Value* emit(llvm::IRBuilder<>& b, llvm::CallInst* call, Intrinsic id, const Access& access);
     const ResourceFact* fact(BindingKind kind, uint32_t slot) const;
     std::optional<uint32_t> image_slot_of_query(const HandleSource& source) const;
@@ -82,6 +87,7 @@ class HandlePass {
     const GuestAbi& abi_;
     std::vector<Binding>& bindings_;
     HandleTracer tracer_;
+    llvm::DenseMap<llvm::Value*, uint32_t> shapes_; // handle value -> pool binding of its first access
     llvm::Constant* zero_;
 };
 
@@ -113,7 +119,7 @@ Result<Binding> HandlePass::place(llvm::CallInst* call, const HandleSource& sour
         return refuse(*call, LossCode::handle,
                       "a handle in constant bank " + std::to_string(texture.bank) + " is not implemented");
     if (texture.bank == abi_.handle_bank && abi_.textures.base != kNone) {
-        if (!other) {
+        if (!other && !source.constant) {
             if (const auto slot = abi_.textures.entry(texture.offset)) {
                 b.kind = BindingKind::texture;
                 b.slot = *slot;
@@ -142,15 +148,17 @@ Result<Binding> HandlePass::place(llvm::CallInst* call, const HandleSource& sour
                               "] is in no table of the guest ABI");
         }
         const auto slot = abi_.separate_textures.entry(texture.offset);
-        if (slot && in_samplers(*other)) {
+        if (slot && other && !source.constant && in_samplers(*other)) {
             b.kind = BindingKind::separate_texture;
             b.slot = *slot;
             b.count = elements(texture, abi_.separate_textures.count - *slot);
             return b;
         }
     }
-    // Words of uniform buffers, kernel parameters, or pairs across tables: read at bind time (B-028, B-031).
+    // Words of uniform buffers, kernel parameters, pairs across tables, and words with a constant half: read at bind time (B-028, B-031,
+    // B-041).
     b.kind = BindingKind::texture_in_bank;
+    b.or_constant = source.constant;
     b.slot = texture.offset;
     b.count = elements(texture, kUnboundedElements);
     if (other) {
@@ -194,7 +202,7 @@ Result<Access> HandlePass::bind(llvm::CallInst* call, Intrinsic id, const Handle
     const auto same_place = [&](const Binding& b) {
         return b.kind == fresh.kind && b.slot == fresh.slot && b.bank == fresh.bank &&
                b.offset == fresh.offset && b.count == fresh.count && b.or_bank == fresh.or_bank &&
-               b.or_offset == fresh.or_offset;
+               b.or_offset == fresh.or_offset && b.or_constant == fresh.or_constant;
     };
     if (id == Intrinsic::tex_fetch && desc.dim == ImageDim::d1 && !desc.arrayed) {
         // One fetch instruction reads 1D textures and buffer textures; the texture's header decides. Facts
@@ -207,17 +215,8 @@ Result<Access> HandlePass::bind(llvm::CallInst* call, Intrinsic id, const Handle
         else if (desc.lod == TexDesc::zero && desc.offset == TexDesc::no_offset && !sampled_too)
             fresh.dim = ImageDim::buffer;
     }
-    if (is_query(id)) {
-        // Evidence in order: facts, another access of the slot, else two-dimensional (B-027).
-        const Binding* other = nullptr;
-        for (const Binding& b : bindings_)
-            if (same_place(b) && !other)
-                other = &b;
-        fresh.dim = f && f->dim ? *f->dim : other ? other->dim : ImageDim::d2;
-        fresh.arrayed = f && f->dim ? f->arrayed : other && other->arrayed;
-        fresh.multisampled = other && other->multisampled && fresh.dim == ImageDim::d2;
-        fresh.depth = other && other->depth && other->dim == fresh.dim;
-    }
+    if (is_query(id))
+        show_shape(fresh, f);
     Access access;
     access.texture = find_or_add(bindings_, fresh, [&](const Binding& b) {
         return same_place(b) && b.dim == fresh.dim && b.arrayed == fresh.arrayed &&
@@ -251,10 +250,97 @@ Result<Access> HandlePass::bind(llvm::CallInst* call, Intrinsic id, const Handle
     return access;
 }
 
+// What a size query answers with. Evidence in order: facts, the one shape that other accesses of the slot have, else two-dimensional
+// (B-027); accesses of different shapes prove nothing.
+void HandlePass::show_shape(Binding& query, const ResourceFact* f) const {
+    query.dim = ImageDim::d2;
+    query.arrayed = query.multisampled = query.depth = false;
+    if (f && f->dim) {
+        query.dim = *f->dim;
+        query.arrayed = f->arrayed;
+    }
+    const Binding* other = nullptr;
+    for (const Binding& b : bindings_) {
+        const bool slots = b.kind == BindingKind::texture || b.kind == BindingKind::separate_texture;
+        const bool covers = slots ? b.slot <= query.slot && query.slot < b.slot + b.count
+                                  : b.slot == query.slot && b.bank == query.bank && b.or_bank == query.or_bank &&
+                                        b.or_offset == query.or_offset && b.or_constant == query.or_constant;
+        if (b.kind != query.kind || !covers)
+            continue;
+        if (other && (b.dim != other->dim || b.arrayed != other->arrayed || b.multisampled != other->multisampled))
+            return;
+        other = &b;
+    }
+    if (!other || (f && f->dim && (*f->dim != other->dim || f->arrayed != other->arrayed)))
+        return;
+    query.dim = other->dim;
+    query.arrayed = other->arrayed;
+    query.multisampled = other->multisampled;
+    query.depth = other->depth;
+}
+
+// B-048: textures read through any handle value. Not images, and not what may be a buffer texture: pools hold no buffers.
+bool HandlePass::pool_serves(llvm::CallInst* call, Intrinsic id) const {
+    if (abi_.textures.base == kNone || !is_texture_op(id))
+        return false;
+    const TexDesc desc = TexDesc::unpack(*constant_u32(call->getArgOperand(1)));
+    return id != Intrinsic::tex_fetch || desc.dim != ImageDim::d1 || desc.arrayed;
+}
+
+Access HandlePass::bind_pools(llvm::CallInst* call, Intrinsic id) {
+    const TexDesc desc = TexDesc::unpack(*constant_u32(call->getArgOperand(1)));
+    Binding pool;
+    pool.kind = BindingKind::texture_pool;
+    pool.dim = desc.dim;
+    pool.arrayed = desc.arrayed;
+    pool.multisampled = desc.multisampled;
+    pool.depth = desc.depth;
+    if (is_query(id)) {
+        // The shape of another access through the same value; with two of them the first, else two-dimensional.
+        const auto known = shapes_.find(call->getArgOperand(0));
+        if (known != shapes_.end()) {
+            const Binding& other = bindings_[known->second];
+            pool.dim = other.dim;
+            pool.arrayed = other.arrayed;
+            pool.multisampled = other.multisampled;
+            pool.depth = other.depth;
+        }
+    }
+    Access access;
+    access.texture = find_or_add(bindings_, pool, [&](const Binding& b) {
+        return b.kind == pool.kind && b.dim == pool.dim && b.arrayed == pool.arrayed &&
+               b.multisampled == pool.multisampled && b.depth == pool.depth && b.numeric == pool.numeric;
+    });
+    llvm::IRBuilder<> b(call);
+    llvm::Value* handle = call->getArgOperand(0);
+    shapes_.try_emplace(handle, access.texture);
+    access.texture_index = b.CreateAnd(handle, kHandleTextureMask);
+    if (!needs_sampler(id))
+        return access;
+    bindings_[access.texture].sampled = true;
+    Binding samplers;
+    samplers.kind = BindingKind::sampler_pool;
+    access.sampler = static_cast<int32_t>(
+        find_or_add(bindings_, samplers, [](const Binding& o) { return o.kind == BindingKind::sampler_pool; }));
+    access.sampler_index = b.CreateLShr(handle, kHandleSamplerShift);
+    return access;
+}
+
+// The handle that a source gives at run time.
+llvm::Value* HandlePass::value_of(llvm::IRBuilder<>& b, const HandleSource& source) {
+    const auto word = [&](const HandleWord& w) {
+        return dmsh::call(b, Intrinsic::cbuf_load, {b.getInt32(w.bank), b.getInt32(w.offset)});
+    };
+    llvm::Value* v = word(source.word);
+    if (source.other)
+        v = b.CreateOr(v, word(*source.other));
+    return source.constant ? b.CreateOr(v, source.constant) : v;
+}
+
 Result<Access> HandlePass::bind_image(llvm::CallInst* call, Intrinsic id, const HandleSource& source) {
     const ImgDesc desc = ImgDesc::unpack(*constant_u32(call->getArgOperand(1)));
-    if (source.other)
-        return refuse(*call, LossCode::handle, "an image handle made of two words is not implemented");
+    if (source.other || source.constant)
+        return refuse(*call, LossCode::handle, "an image handle made of two parts is not implemented");
     Binding fresh;
     fresh.bank = static_cast<uint8_t>(source.word.bank);
     fresh.offset = source.word.offset;
@@ -357,10 +443,21 @@ Result<void> HandlePass::rewrite(llvm::CallInst* call, Intrinsic id) {
     if (shader_.input.trace_handles)
         shader_.handle_trace.push_back(std::string(intrinsic_info(id).name) + " at " + hex(pc_of(*call)) +
                                        ": " + handle_text(verdict));
+    if (verdict.sources.empty() && pool_serves(call, id)) {
+        llvm::IRBuilder<> b(call);
+        const Access access = bind_pools(call, id);
+        call->replaceAllUsesWith(emit(b, call, id, access));
+        call->eraseFromParent();
+        return {};
+    }
     if (verdict.sources.empty())
         return refuse(*call, LossCode::handle,
                       std::string("the handle of ") + intrinsic_info(id).name +
                           " cannot be traced: " + verdict.reason);
+    if (verdict.by_value && intrinsic_info(id).cls == IntrinsicClass::effect)
+        return refuse(*call, LossCode::handle,
+                      std::string("the handle of ") + intrinsic_info(id).name +
+                          " is one of several among other values, which only reads may have");
 
     if (id == Intrinsic::tex_size && verdict.sources.size() == 1)
         if (const auto slot = image_slot_of_query(verdict.sources[0])) {
@@ -412,9 +509,12 @@ Result<void> HandlePass::rewrite(llvm::CallInst* call, Intrinsic id) {
     }
     // Reads: read each and select, so that implicit derivatives stay where all lanes of the quad are.
     llvm::Value* value = emit(b, call, id, accesses.back());
-    for (unsigned k = static_cast<unsigned>(accesses.size()) - 1; k-- > 0;)
-        value = b.CreateSelect(b.CreateICmpEQ(verdict.selector, b.getInt32(k)),
-                               emit(b, call, id, accesses[k]), value);
+    for (unsigned k = static_cast<unsigned>(accesses.size()) - 1; k-- > 0;) {
+        llvm::Value* chosen = verdict.by_value
+                                  ? b.CreateICmpEQ(call->getArgOperand(0), value_of(b, verdict.sources[k]))
+                                  : b.CreateICmpEQ(verdict.selector, b.getInt32(k));
+        value = b.CreateSelect(chosen, emit(b, call, id, accesses[k]), value);
+    }
     call->replaceAllUsesWith(value);
     call->eraseFromParent();
     return {};

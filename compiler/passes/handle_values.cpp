@@ -94,14 +94,25 @@ HandleVerdict HandleTracer::trace_leaf(llvm::Value* v) {
 }
 
 HandleVerdict HandleTracer::trace_or(llvm::BinaryOperator* v) {
-    const HandleVerdict a = trace(v->getOperand(0)), b = trace(v->getOperand(1));
     HandleVerdict verdict;
+    for (const unsigned k : {0u, 1u})
+        if (const auto bits = constant_u32(v->getOperand(k))) {
+            verdict = trace(v->getOperand(1 - k));
+            for (HandleSource& s : verdict.sources)
+                s.constant |= *bits;
+            if (verdict.by_value) { // the words are compared with a value that has the bits as well
+                verdict.sources.clear();
+                verdict.reason = "bits are ORed into a handle among other values";
+            }
+            return verdict;
+        }
+    const HandleVerdict a = trace(v->getOperand(0)), b = trace(v->getOperand(1));
     if (a.sources.empty() || b.sources.empty()) {
         const HandleVerdict& bad = a.sources.empty() ? a : b;
         verdict.reason = "one side of the OR is " + bad.reason;
         return verdict;
     }
-    if (a.sources.size() > 1 && b.sources.size() > 1) {
+    if ((a.sources.size() > 1 && b.sources.size() > 1) || a.by_value || b.by_value) {
         verdict.reason = "both sides of the OR are chosen at run time";
         return verdict;
     }
@@ -113,9 +124,48 @@ HandleVerdict HandleTracer::trace_or(llvm::BinaryOperator* v) {
             verdict.reason = "more than two words are ORed";
             return verdict;
         }
-        verdict.sources.push_back({s.word, one.sources[0].word});
+        verdict.sources.push_back({s.word, one.sources[0].word, s.constant | one.sources[0].constant});
     }
     verdict.selector = many.selector;
+    return verdict;
+}
+
+// Handles among values that are none: a pair of ORed words of any bank, a word with a constant sampler, or a lone word of the handle
+// bank. A lone word of a game buffer may be any number and does not count (B-041).
+bool HandleTracer::counts_as_candidate(const HandleSource& source) const {
+    return source.other || source.constant || source.word.bank == abi_.handle_bank;
+}
+
+// A web whose phis also carry other values (B-042): the handles among its leaves are the candidates. One is taken; several are told apart
+// by the value that the phi has at run time.
+HandleVerdict HandleTracer::mixed_web(llvm::ArrayRef<llvm::Value*> leaves) {
+    HandleVerdict verdict;
+    for (llvm::Value* leaf : leaves) {
+        const HandleVerdict& v = trace(leaf);
+        if (v.sources.size() != 1 || v.by_value || v.selector || !counts_as_candidate(v.sources[0]))
+            continue;
+        if (v.sources[0].word.index || (v.sources[0].other && v.sources[0].other->index)) {
+            verdict.sources.clear();
+            verdict.reason = "an element of an array meets values in its phi that are no handles";
+            return verdict;
+        }
+        if (!llvm::is_contained(verdict.sources, v.sources[0]))
+            verdict.sources.push_back(v.sources[0]);
+    }
+    // A lone word that is also part of an ORed candidate is that candidate, seen before its sampler came in.
+    const auto part_of_another = [&](const HandleSource& lone) {
+        return !lone.other && !lone.constant && llvm::any_of(verdict.sources, [&](const HandleSource& s) {
+            return (s.other && (s.word == lone.word || *s.other == lone.word)) || (s.constant && s.word == lone.word);
+        });
+    };
+    const HandleVerdict all = verdict;
+    verdict.sources.clear();
+    for (const HandleSource& s : all.sources)
+        if (!part_of_another(s))
+            verdict.sources.push_back(s);
+    if (verdict.sources.empty())
+        verdict.reason = "no input of its phi is a handle";
+    verdict.by_value = verdict.sources.size() > 1;
     return verdict;
 }
 
@@ -144,11 +194,18 @@ HandleVerdict HandleTracer::trace_web(llvm::Instruction* top) {
         }
     }
     llvm::DenseMap<llvm::Value*, uint32_t> source_of; // leaf -> index into verdict.sources
+    // Other values, or lone words of game buffers beside handles that have a sampler word: not all leaves are handles.
+    const bool pairs = llvm::any_of(leaves, [&](llvm::Value* leaf) {
+        const HandleVerdict& v = trace(leaf);
+        return v.sources.size() == 1 && (v.sources[0].other || v.sources[0].constant);
+    });
     for (llvm::Value* leaf : leaves) {
         const HandleVerdict& v = trace(leaf);
-        if (v.sources.empty()) {
-            verdict.sources.clear();
-            verdict.reason = "an input of its phi is " + v.reason;
+        if (v.sources.empty() || (v.sources.size() == 1 && pairs && !v.sources[0].other && !v.sources[0].constant)) {
+            const std::string reason = v.reason;
+            verdict = mixed_web(leaves.getArrayRef());
+            if (verdict.sources.empty() && !reason.empty())
+                verdict.reason = "an input of its phi is " + reason;
             return verdict;
         }
         if (v.sources.size() > 1) {
@@ -167,11 +224,8 @@ HandleVerdict HandleTracer::trace_web(llvm::Instruction* top) {
     }
     if (verdict.sources.size() == 1 && !verdict.sources[0].word.index)
         return verdict;
-    if (constant_at_top && verdict.sources.size() > 1) {
-        verdict.sources.clear();
-        verdict.reason = "an input of its phi is no handle, and the others differ";
-        return verdict;
-    }
+    if (constant_at_top && verdict.sources.size() > 1)
+        return mixed_web(leaves.getArrayRef());
 
     // Candidates that are words of one table become one array; then the web carries element numbers, else
     // source numbers.
@@ -180,7 +234,7 @@ HandleVerdict HandleTracer::trace_web(llvm::Instruction* top) {
     bool one_table = true;
     uint32_t low = first.word.offset, high = first.word.offset;
     for (const HandleSource& s : verdict.sources) {
-        one_table &= s.word.bank == first.word.bank && s.other == first.other &&
+        one_table &= s.word.bank == first.word.bank && s.other == first.other && s.constant == first.constant &&
                      (s.word.offset - first.word.offset) % stride == 0;
         low = std::min(low, s.word.offset);
         high = std::max(high, s.word.offset);
@@ -258,12 +312,14 @@ std::string handle_text(const HandleVerdict& verdict) {
             s += " + element" + (w.count == ~0u ? std::string() : " below " + std::to_string(w.count));
         return s + "]";
     };
-    std::string text = verdict.sources.size() > 1 ? "one of " : "";
+    std::string text = verdict.by_value ? "by its value one of " : verdict.sources.size() > 1 ? "one of " : "";
     for (size_t i = 0; i < verdict.sources.size(); ++i) {
         text += i ? ", " : "";
         text += word(verdict.sources[i].word);
         if (verdict.sources[i].other)
             text += " | " + word(*verdict.sources[i].other);
+        if (verdict.sources[i].constant)
+            text += " | " + hex(verdict.sources[i].constant);
     }
     return text;
 }

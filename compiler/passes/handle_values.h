@@ -13,18 +13,21 @@ struct HandleWord {
     bool operator==(const HandleWord&) const = default;
 };
 
-// One place that a handle comes from: a word, possibly ORed with a second one (B-031: order means nothing).
+// One place that a handle comes from: a word, possibly ORed with a second one (B-031: order means nothing) or with constant bits, the
+// sampler half as a rule (B-041).
 struct HandleSource {
     HandleWord word;
     std::optional<HandleWord> other;
+    uint32_t constant = 0;
     bool operator==(const HandleSource&) const = default;
 };
 
-// Verdict: no source = untraceable, with the reason; one = bound; several = choose by `selector` (i32 index
-// into sources).
+// Verdict: no source = untraceable, with the reason; one = bound; several = choose by `selector` (i32 index into sources), or, with
+// `by_value`, by which source's words equal the handle at run time (B-042).
 struct HandleVerdict {
     llvm::SmallVector<HandleSource, 2> sources;
     llvm::Value* selector = nullptr;
+    bool by_value = false;
     std::string reason;
 };
 
@@ -39,6 +42,8 @@ class HandleTracer {
     HandleVerdict trace_leaf(llvm::Value* v);
     HandleVerdict trace_or(llvm::BinaryOperator* v);
     HandleVerdict trace_web(llvm::Instruction* top);
+    HandleVerdict mixed_web(llvm::ArrayRef<llvm::Value*> leaves);
+    bool counts_as_candidate(const HandleSource& source) const;
     uint32_t stride_of(uint32_t bank) const;
 
     const GuestAbi& abi_;

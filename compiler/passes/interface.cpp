@@ -64,6 +64,9 @@ Result<void> fill_interface(ShaderModule& shader) {
                 continue;
             const auto* call = llvm::cast<llvm::CallInst>(&inst);
             switch (*id) {
+            case Intrinsic::raw_store_32:
+            case Intrinsic::raw_atomic_32:
+            case Intrinsic::raw_atomic_64:
             case Intrinsic::ssbo_store_8:
             case Intrinsic::ssbo_store_16:
             case Intrinsic::ssbo_store_32:
@@ -102,6 +105,7 @@ Result<void> fill_interface(ShaderModule& shader) {
                     face.per_sample = true; // T-031
                     face.builtins_read |= builtin_bit(Builtin::sample_id);
                     break;
+                case SpecialRegister::sample_mask_in: face.builtins_read |= builtin_bit(Builtin::sample_mask); break;
                 case SpecialRegister::base_instance:
                     face.builtins_read |= builtin_bit(Builtin::base_instance);
                     break;

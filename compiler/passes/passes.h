@@ -5,6 +5,8 @@
 namespace dmsh {
 
 Result<void> fold_constants(ShaderModule& shader);
+Result<void> resolve_generic(ShaderModule& shader);
+Result<void> lower_barriers(ShaderModule& shader);
 Result<void> cleanup(ShaderModule& shader);
 Result<void> resolve_guarded_selects(ShaderModule& shader);
 Result<void> remove_dead_code(ShaderModule& shader);
@@ -12,6 +14,7 @@ Result<void> simplify_perspective(ShaderModule& shader);
 Result<void> make_derivatives(ShaderModule& shader);
 Result<void> trace_handles(ShaderModule& shader);
 Result<void> global_to_storage(ShaderModule& shader);
+Result<void> raw_memory(ShaderModule& shader);
 Result<void> bind_constant_banks(ShaderModule& shader);
 Result<void> fill_interface(ShaderModule& shader);
 

@@ -32,9 +32,11 @@ constexpr GuestAbi kAbis[] = {
         .base_vertex = 0x640,
         .base_instance = 0x644,
         .draw_index = 0x648,
+        .y_direction = 0x64c,
         .stack_pointer = kNone,
         .shared_window_base = kNone,
         .local_window_base = kNone,
+        .memory_pools = true,
     },
     {
         // sm_53 (README of the cuda corpus).
@@ -60,9 +62,11 @@ constexpr GuestAbi kAbis[] = {
         .base_vertex = kNone,
         .base_instance = kNone,
         .draw_index = kNone,
+        .y_direction = kNone,
         .stack_pointer = 0x20,
         .shared_window_base = 0x0,
         .local_window_base = 0x4,
+        .memory_pools = false,
     },
     {
         // Root table of NVK (README of ampere-gfx); descriptor sets are constant buffers of their own.
@@ -88,9 +92,11 @@ constexpr GuestAbi kAbis[] = {
         .base_vertex = 0x0,
         .base_instance = 0x4,
         .draw_index = 0x8,
+        .y_direction = kNone,
         .stack_pointer = kNone,
         .shared_window_base = kNone,
         .local_window_base = kNone,
+        .memory_pools = false,
     },
     {
         // README of nvidia-glslc: uniforms c[3], handles c[4] at a 4-byte stride, embedded constants c[1].
@@ -116,9 +122,11 @@ constexpr GuestAbi kAbis[] = {
         .base_vertex = kNone,
         .base_instance = kNone,
         .draw_index = kNone,
+        .y_direction = kNone,
         .stack_pointer = kNone,
         .shared_window_base = kNone,
         .local_window_base = kNone,
+        .memory_pools = false,
     },
     {
         // sm_86 (README of the cuda corpus): the windows are 64-bit addresses, of which the upper words are named here.
@@ -144,9 +152,11 @@ constexpr GuestAbi kAbis[] = {
         .base_vertex = kNone,
         .base_instance = kNone,
         .draw_index = kNone,
+        .y_direction = kNone,
         .stack_pointer = 0x28,
         .shared_window_base = 0x1c,
         .local_window_base = 0x24,
+        .memory_pools = false,
     },
 };
 

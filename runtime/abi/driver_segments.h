@@ -50,9 +50,11 @@ struct GuestAbi {
     uint32_t base_vertex;      // content unknown, kept 0 (B-008)
     uint32_t base_instance;
     uint32_t draw_index;
+    uint32_t y_direction; // our own word: +1.0f with an upper-left window origin, -1.0f with a lower-left one (T-030)
     uint32_t stack_pointer;         // cuda: initial R1
     uint32_t shared_window_base;    // cuda: upper word of generic addresses
     uint32_t local_window_base;
+    bool memory_pools; // the runtime has a table of memory pools for raw addresses (pool_table.h)
 };
 
 // Largest point size written at GuestAbi::point_size_limit (B-007).

@@ -34,6 +34,8 @@ struct Binding {
     // A second handle word ORed in at bind time (B-031): 0xff = none.
     uint8_t or_bank = 0xff;
     uint32_t or_offset = 0;
+    // Bits ORed in at bind time: the constant sampler half of a handle (B-041).
+    uint32_t or_constant = 0;
     // Metal argument buffer: first [[id]]; a combined texture takes metal_id (texture) and metal_sampler_id.
     uint32_t metal_id = 0;
     uint32_t metal_sampler_id = 0;

@@ -62,6 +62,7 @@ bool unpack_binding(const pack::Binding& in, Binding& out) {
     out.or_offset = in.or_offset();
     out.metal_id = in.metal_id();
     out.metal_sampler_id = in.metal_sampler_id();
+    out.or_constant = in.or_constant();
     return true;
 }
 
@@ -81,7 +82,7 @@ std::vector<uint8_t> encode_reflection(const ProgramReflection& r) {
             b, static_cast<uint8_t>(x.kind), x.slot, x.bank, x.offset, x.count, static_cast<uint8_t>(x.dim),
             x.arrayed, x.multisampled, x.depth, static_cast<uint8_t>(x.numeric),
             static_cast<uint8_t>(x.access), x.sampled, x.written, x.atomic, x.dynamic, x.bytes_read,
-            x.or_bank, x.or_offset, x.metal_id, x.metal_sampler_id));
+            x.or_bank, x.or_offset, x.metal_id, x.metal_sampler_id, x.or_constant));
     const auto inputs = pack_varyings(i.inputs), outputs = pack_varyings(i.outputs);
     std::vector<pack::FragmentOutput> colours;
     for (const FragmentOutput& c : i.colours)

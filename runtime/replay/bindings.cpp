@@ -64,6 +64,10 @@ void fill_driver(uint8_t* segment, uint32_t bytes, Stage stage, const StageSlots
         put32(segment, bytes, abi().sample_row, call.samples - 1);
         put32(segment, bytes, abi().sample_row + 4, log2);
         put32(segment, bytes, abi().base_instance, call.base_instance);
+        const float up = Host::get().window_origin == NVN_WINDOW_ORIGIN_MODE_UPPER_LEFT ? 1.0f : -1.0f;
+        uint32_t direction;
+        std::memcpy(&direction, &up, 4);
+        put32(segment, bytes, abi().y_direction, direction);
     }
     put_table(segment, bytes, abi().storage[static_cast<unsigned>(stage)], slots.storage.data(),
               kStorageSlots);
@@ -213,6 +217,7 @@ struct Resolver {
                 return false;
             word |= other;
         }
+        word |= b.or_constant;
         return true;
     }
 

@@ -44,4 +44,13 @@ class Program {
     std::vector<uint64_t> words_;
 };
 
+// A shader program header that lists nothing: word 0 holds the kind (1: all before the fragment stage, 2: fragment), version 3 and the stage.
+inline std::vector<uint8_t> empty_header(Stage stage) {
+    std::vector<uint8_t> header(0x50);
+    const uint32_t number = stage == Stage::vertex ? 1 : stage == Stage::tess_control ? 2 : stage == Stage::tess_evaluation ? 3 : stage == Stage::geometry ? 4 : 5;
+    const uint32_t word = (stage == Stage::fragment ? 2u : 1u) | 3u << 5 | number << 10;
+    memcpy(header.data(), &word, 4);
+    return header;
+}
+
 } // namespace dmsh::test

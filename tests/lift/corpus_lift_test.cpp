@@ -71,13 +71,7 @@ TEST(LiftCorpus, MaxwellGraphics) {
     const auto folder = corpus() / "maxwell-gfx";
     if (!std::filesystem::exists(folder))
         GTEST_SKIP() << "no corpus";
-    const std::set<std::string> refused = {
-        "fs_post_depth_coverage",                          // PIXLD.COVMASK (T-031)
-        "tes_dynamic_index_levels", "tcs_cull_dynamic_in", // SR_PRIM_TYPE
-        // Image loads and atomics with a predicate result.
-        "fs_image_load_store_rgb10a2", "fs_image_load_store_r32f", "cs_image_ops", "fs_image_dims", "fs_image_load_store_rgba32ui",
-        "fs_image_atomics_int", "fs_image_load_store_r8ui", "fs_image_load_store_rgba8", "fs_image_atomics_uint",
-        "real_cs_gaussian_blur_shared", "fs_image_load_store_rg32i", "fs_image_load_store_r11g11b10f"};
+    const std::set<std::string> refused = {};
     Totals totals;
     for (const auto& e : std::filesystem::directory_iterator(folder)) {
         const std::string file = e.path().filename().string();
@@ -129,8 +123,7 @@ TEST(LiftCorpus, Cuda) {
     const auto folder = corpus() / "cuda";
     if (!std::filesystem::exists(folder))
         GTEST_SKIP() << "no corpus";
-    const std::set<std::string> refused = {"cf_fnptr", "px_shared", "px_bar_vote",       "trap_assert", "px_stg",
-                                           "px_ldg",   "px_sreg",  "mem_shared_struct", "px_tex_i", "px_vmax", "px_vshl", "px_vsub"};
+    const std::set<std::string> refused = {};
     Totals totals;
     for (const auto& e : std::filesystem::directory_iterator(folder)) {
         const std::string file = e.path().filename().string();

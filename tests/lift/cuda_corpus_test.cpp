@@ -261,15 +261,12 @@ std::string run_kernel(const std::filesystem::path& json_path, const std::string
 }
 
 // Kernels that are known not to pass, and why.
+// The goldens are those of sm_90 code, which emulates the video instructions. Where its emulation contradicts the PTX text, the text holds:
+// a merge into .h1 must put the result's low half there, but the golden keeps the upper half (px_vmax slot 2, thread 0: max(0x17, 0x6b).h1
+// gives 0x0000e978); a saturated signed .b2 must stay a maximum, but the golden gives 127 for max(-8824, -6) (px_vmax slot 14, thread 1).
 const std::set<std::string> kOpen53 = {
-    "cf_fnptr",          // calls through pointers in local memory: refused
-    "trap_assert",       // BPT.TRAP: refused
-    "px_sreg",           // registers of the launch configuration: refused
-    "px_bar_vote",       // reductions at barriers: refused
-    "px_cvt_f64",        // NaN to 8 and 16 bits: this code converts in two steps, the golden's in one
-    "mem_shared_struct", // generic addresses into shared memory
-    "px_ldg", "px_shared", "px_stg",
-    "px_vmax", "px_vshl", "px_vsub", // video merges into the upper half, saturated VSHL: refused
+    "px_cvt_f64", // NaN to 8 and 16 bits: this code converts in two steps, the golden's in one
+    "px_vmax", "px_vshl", "px_vsub",
 };
 
 const std::set<std::string> kOpen86 = {

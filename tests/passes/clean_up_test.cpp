@@ -148,6 +148,36 @@ TEST(Refl, Limits) { // B-024
     EXPECT_THAT(r.error().message, HasSubstr("129 bindings"));
 }
 
+TEST(Barriers, ReductionsBecomeSharedAtomicsAndPartsAreRefused) {
+    auto s = shader_from("  %k = call i1 @dmsh.helper()\n  %n = call i32 @dmsh.barrier.reduce(i32 1, i32 0, i32 0, i1 %k)\n"
+                         "  call void @dmsh.shared.store.i32(i32 0, i32 %n)\n  ret void",
+                         Stage::compute);
+    s.interface.shared_bytes = 6;
+    const std::string text = after(s, lower_barriers);
+    EXPECT_EQ(count(text, "call void @dmsh.barrier()"), 3u);
+    EXPECT_THAT(text, HasSubstr("@dmsh.shared.atomic.i32(i32 8, i32 10, i32 1, i32 0)")); // exchange: true so far
+    EXPECT_THAT(text, HasSubstr("@dmsh.shared.atomic.i32(i32 8, i32 7, i32 %"));          // and
+    EXPECT_THAT(text, HasSubstr("@dmsh.shared.load.i32(i32 8)"));
+    EXPECT_EQ(s.interface.shared_bytes, 12u);
+    for (const char* part : {"barrier.part", "barrier.arrive"}) {
+        auto r = shader_from(std::string("  call void @dmsh.") + part + "(i32 1, i32 64)\n  ret void", Stage::compute);
+        EXPECT_FALSE(lower_barriers(r)) << part;
+    }
+}
+
+TEST(Generic, AddressesAreComparedWithTheWindows) {
+    const std::string body = "  %x = call i32 @dmsh.special(i32 1)\n  %l = zext i32 %x to i64\n"
+                             "  %v = call i32 @dmsh.generic.load.i32(i64 %l)\n  call void @dmsh.generic.store.i32(i64 %l, i32 %v)\n  ret void";
+    auto s = shader_from(body, Stage::compute, GuestAbiId::cuda);
+    s.input.shared_bytes = 64;
+    const std::string text = after(s, resolve_generic);
+    EXPECT_EQ(count(text, "@dmsh.shared.load.i32"), 1u);
+    EXPECT_EQ(count(text, "@dmsh.global.load.i32(i64 %l)"), 1u);
+    EXPECT_EQ(count(text, "@dmsh.shared.store.i32"), 1u);
+    EXPECT_EQ(count(text, "@dmsh.local."), 0u); // the kernel has no local memory
+    EXPECT_EQ(count(text, "generic"), 0u);
+}
+
 TEST(Vulkan, DirectedRoundingAndSeedsAreExpanded) {
     auto s = shader_from(
         "  %a = call float @dmsh.fadd.rnd(i32 1, float 1.0, float 0x3E50000000000000)\n  %b = call i32 "

@@ -100,6 +100,8 @@ TEST(Corpus, EveryLiftedShaderPassesOrIsRefusedByCode) {
             continue;
         }
         ++count.first;
+        const auto verified = verify_shader(*shader, true);
+        EXPECT_TRUE(verified) << s.code << ": " << (verified ? "" : verified.error().text());
         auto copy = clone_shader(*shader);
         auto l = legalize_vulkan(copy);
         EXPECT_TRUE(l || l.error().code) << s.code << ": " << l.error().text();

@@ -163,12 +163,19 @@ TEST(Storage, NullAddressesOfDeadCodeReadZero) { // B-060
     EXPECT_TRUE(s.interface.bindings.empty());
 }
 
-TEST(Storage, AddressLoadedFromMemoryIsRefused) {
-    auto s = shader_from(word("%lo", 0, 0x310) + word("%hi", 0, 0x314) + join("%a", "%lo", "%hi") +
-                             "  %l = call i32 @dmsh.global.load.i32(i64 %a)\n" + join("%b", "%l", "%l") +
-                             "  %v = call i32 @dmsh.global.load.i32(i64 %b)\n" + kUse,
-                         Stage::compute);
-    auto r = global_to_storage(s);
+TEST(Storage, AddressLoadedFromMemoryHasNoBuffer) { // B-060: raw where the guest ABI has memory pools, refused elsewhere
+    const auto shader = [](uint32_t table, GuestAbiId abi) {
+        return shader_from(word("%lo", 0, table) + word("%hi", 0, table + 4) + join("%a", "%lo", "%hi") +
+                               "  %l = call i32 @dmsh.global.load.i32(i64 %a)\n" + join("%b", "%l", "%l") +
+                               "  %v = call i32 @dmsh.global.load.i32(i64 %b)\n" + kUse,
+                           Stage::compute, abi);
+    };
+    auto nvn = shader(0x310, GuestAbiId::nvn);
+    const std::string text = after(nvn, global_to_storage);
+    EXPECT_EQ(count(text, "@dmsh.ssbo.load.i32"), 1u);
+    EXPECT_THAT(text, HasSubstr("@dmsh.global.load.i32(i64 %b)")); // raw_memory takes it
+    auto cuda = shader(0x140, GuestAbiId::cuda);
+    auto r = global_to_storage(cuda);
     ASSERT_FALSE(r);
     EXPECT_EQ(r.error().code, static_cast<uint16_t>(LossCode::storage));
     EXPECT_THAT(r.error().message, HasSubstr("no buffer"));
@@ -220,6 +227,19 @@ TEST(LdcIs, BankChosenAtRunTimeSwitchesOverUniformBuffers) { // T-043, T-133
     after(zero, bind_constant_banks);
     for (const Binding& b : zero.interface.bindings)
         EXPECT_NE(b.kind, BindingKind::driver);
+}
+
+TEST(LdcIs, UnboundedBankReachesTheBanksThatTheProgramNames) { // T-133
+    auto s = shader_from("  %i = call i32 @dmsh.special(i32 1)\n  %k = add i32 %i, 3\n  %v = call i32 @dmsh.cbuf.load(i32 %k, i32 16)\n" +
+                             word("%o", 7, 0x20) + kUse,
+                         Stage::compute);
+    after(s, bind_constant_banks);
+    std::vector<uint32_t> slots;
+    for (const Binding& b : s.interface.bindings) {
+        EXPECT_EQ(b.kind, BindingKind::uniform);
+        slots.push_back(b.slot);
+    }
+    EXPECT_THAT(slots, testing::UnorderedElementsAre(0u, 4u));
 }
 
 TEST(Constants, EmbeddedConstantsFold) {

@@ -34,6 +34,7 @@ struct Run {
     IrMachine* machine = nullptr;
     void (*entry)() = nullptr;
     std::vector<uint8_t> shared;
+    std::array<uint32_t, 16> arrived{}; // BAR.ARV, by barrier
     std::vector<Thread> threads;
     Thread* now = nullptr;
     ucontext_t scheduler;
@@ -43,6 +44,8 @@ Run* g = nullptr;
 
 float as_float(uint32_t v) { float f; memcpy(&f, &v, 4); return f; }
 uint32_t as_bits(float f) { uint32_t v; memcpy(&v, &f, 4); return v; }
+
+float flush(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
 
 void fault(const std::string& text) {
     if (g->machine->faults.size() < 400)
@@ -84,7 +87,9 @@ template <class T, class S> T atomic(std::vector<uint8_t>& memory, uint64_t offs
     case AtomicOp::xor_: next = old ^ value; break;
     case AtomicOp::exch: next = value; break;
     case AtomicOp::cas: next = old == comparand ? value : old; break;
-    case AtomicOp::fadd_ftz: next = as_bits(as_float(static_cast<uint32_t>(old)) + as_float(static_cast<uint32_t>(value))); break;
+    case AtomicOp::fadd_ftz:
+        next = as_bits(flush(flush(as_float(static_cast<uint32_t>(old))) + flush(as_float(static_cast<uint32_t>(value)))));
+        break;
     case AtomicOp::hadd2: fault("hadd2 atomic"); break;
     }
     store<T>(memory, offset, next, what);
@@ -129,6 +134,44 @@ uint64_t shared_atomic_64(uint32_t a, uint32_t op, uint64_t v, uint64_t c) { ret
 template <class T> T local_load(uint32_t a) { return load<T>(g->now->local, a, "local"); }
 template <class T> void local_store(uint32_t a, T v) { store<T>(g->now->local, a, v, "local"); }
 
+// Generic addresses: windows of 16 MiB below 4 GiB whose bases stand in the driver bank (cuda), else global memory.
+enum class Window { global, shared, local };
+Window window_of(uint64_t a) {
+    const GuestAbi& abi = guest_abi(GuestAbiId::cuda);
+    const auto in = [&](uint32_t base_offset) { return a >> 24 == load<uint32_t>(g->machine->banks[0], base_offset, "driver bank") >> 24; };
+    return in(abi.shared_window_base) ? Window::shared : in(abi.local_window_base) ? Window::local : Window::global;
+}
+template <class T> T generic_load(uint64_t a) {
+    const auto low = static_cast<uint32_t>(a & 0xffffff);
+    switch (window_of(a)) {
+    case Window::shared: return shared_load<T>(low);
+    case Window::local: return local_load<T>(low);
+    default: return global_load<T>(a);
+    }
+}
+template <class T> void generic_store(uint64_t a, T v) {
+    const auto low = static_cast<uint32_t>(a & 0xffffff);
+    switch (window_of(a)) {
+    case Window::shared: return shared_store<T>(low, v);
+    case Window::local: return local_store<T>(low, v);
+    default: return global_store<T>(a, v);
+    }
+}
+
+uint32_t buffer_load(uint32_t binding, uint32_t offset) { return load<uint32_t>(g->machine->buffers[binding], offset, "buffer"); }
+void buffer_store(uint32_t binding, uint32_t offset, uint32_t v) { store<uint32_t>(g->machine->buffers[binding], offset, v, "buffer"); }
+uint32_t buffer_atomic(uint32_t binding, uint32_t offset, uint32_t op, uint32_t v, uint32_t c) {
+    return atomic<uint32_t, int32_t>(g->machine->buffers[binding], offset, op, v, c, "buffer");
+}
+uint32_t raw_load(uint64_t a) { return load<uint32_t>(g->machine->global, a - IrMachine::kDeviceBase, "device"); }
+void raw_store(uint64_t a, uint32_t v) { store<uint32_t>(g->machine->global, a - IrMachine::kDeviceBase, v, "device"); }
+uint32_t raw_atomic_32(uint64_t a, uint32_t op, uint32_t v, uint32_t c) {
+    return atomic<uint32_t, int32_t>(g->machine->global, a - IrMachine::kDeviceBase, op, v, c, "device");
+}
+uint64_t raw_atomic_64(uint64_t a, uint32_t op, uint64_t v, uint64_t c) {
+    return atomic<uint64_t, int64_t>(g->machine->global, a - IrMachine::kDeviceBase, op, v, c, "device");
+}
+
 uint32_t attr_load(uint32_t offset, uint32_t) { return g->machine->attributes[offset]; }
 void attr_store(uint32_t offset, uint32_t bits, uint32_t) { g->machine->outputs[offset] = bits; }
 float attr_interp(uint32_t offset, uint32_t, uint32_t) { return as_float(g->machine->attributes[offset]); }
@@ -162,7 +205,11 @@ uint32_t special(uint32_t id) {
     }
 }
 
-void barrier() { wait(LaneOp::barrier, SITE, {}); }
+constexpr uint32_t kNoReduction = ~0u;
+void barrier() { wait(LaneOp::barrier, SITE, {0, 0, kNoReduction, 0}); }
+void barrier_part(uint32_t id, uint32_t threads) { wait(LaneOp::barrier, SITE, {id & 15, threads, kNoReduction, 0}); }
+void barrier_arrive(uint32_t id, uint32_t) { ++g->arrived[id & 15]; }
+uint32_t barrier_reduce(uint32_t mode, uint32_t id, uint32_t threads, bool v) { return wait(LaneOp::barrier, SITE, {id & 15, threads, mode, v}); }
 bool vote_all(bool v) { return wait(LaneOp::vote_all, SITE, {v}); }
 bool vote_any(bool v) { return wait(LaneOp::vote_any, SITE, {v}); }
 bool vote_eq(bool v) { return wait(LaneOp::vote_eq, SITE, {v}); }
@@ -171,7 +218,6 @@ uint32_t shfl(uint32_t mode, uint32_t v, uint32_t b, uint32_t c) { return wait(L
 bool shfl_valid(uint32_t mode, uint32_t b, uint32_t c) { return wait(LaneOp::shfl_valid, SITE, {mode, 0, b, c}); }
 float fswzadd(float a, float b, uint32_t mask) { return as_float(wait(LaneOp::fswzadd, SITE, {as_bits(a), as_bits(b), mask})); }
 
-float flush(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
 float mufu(uint32_t f, float x) {
     const double d = x;
     switch (static_cast<MufuOp>(f)) {
@@ -252,6 +298,13 @@ const std::map<std::string, void*>& host_functions() {
         H("dmsh.attr.load", attr_load), H("dmsh.attr.store", attr_store), H("dmsh.attr.interp", attr_interp),
         H("dmsh.frag.colour", frag_colour), H("dmsh.frag.depth", frag_depth), H("dmsh.frag.mask", frag_mask),
         H("dmsh.demote", demote), H("dmsh.helper", helper), H("dmsh.clock", clock_word), H("dmsh.membar", membar), H("dmsh.special", special),
+        HT("dmsh.generic.load.i8", generic_load<uint8_t>), HT("dmsh.generic.load.i16", generic_load<uint16_t>),
+        HT("dmsh.generic.load.i32", generic_load<uint32_t>), HT("dmsh.generic.store.i8", generic_store<uint8_t>),
+        HT("dmsh.generic.store.i16", generic_store<uint16_t>), HT("dmsh.generic.store.i32", generic_store<uint32_t>),
+        H("dmsh.ssbo.load.i32", buffer_load), H("dmsh.ssbo.store.i32", buffer_store), H("dmsh.ssbo.atomic.i32", buffer_atomic),
+        H("dmsh.ubo.load", buffer_load), H("dmsh.raw.load.i32", raw_load), H("dmsh.raw.store.i32", raw_store),
+        H("dmsh.raw.atomic.i32", raw_atomic_32), H("dmsh.raw.atomic.i64", raw_atomic_64),
+        H("dmsh.barrier.part", barrier_part), H("dmsh.barrier.arrive", barrier_arrive), H("dmsh.barrier.reduce", barrier_reduce),
         H("dmsh.barrier", barrier), H("dmsh.vote.all", vote_all), H("dmsh.vote.any", vote_any), H("dmsh.vote.eq", vote_eq),
         H("dmsh.ballot", ballot), H("dmsh.shfl", shfl), H("dmsh.shfl.valid", shfl_valid), H("dmsh.fswzadd", fswzadd),
         H("dmsh.mufu", mufu), H("dmsh.mufu64h", mufu64h), H("dmsh.ftz", flush), H("dmsh.fchk", fchk),
@@ -327,6 +380,40 @@ void run_lane_op(std::vector<Thread*>& group) {
         t->waiting = LaneOp::none;
 }
 
+// Opens the barriers whose threads have all come; with none such the program hangs, which is a fault, and everybody goes on.
+void release_barriers() {
+    uint32_t alive = 0;
+    std::array<std::vector<Thread*>, 16> waiting;
+    for (Thread& t : g->threads)
+        if (!t.done) {
+            ++alive;
+            waiting[t.in[0]].push_back(&t);
+        }
+    bool opened = false;
+    for (uint32_t id = 0; id < waiting.size(); ++id) {
+        if (waiting[id].empty())
+            continue;
+        const uint32_t needed = waiting[id].front()->in[1] ? waiting[id].front()->in[1] : alive;
+        if (waiting[id].size() + g->arrived[id] < std::min(needed, alive + g->arrived[id]))
+            continue;
+        g->arrived[id] = 0;
+        uint32_t votes = 0;
+        for (const Thread* t : waiting[id])
+            votes += t->in[3] & 1;
+        for (Thread* t : waiting[id]) {
+            const uint32_t mode = t->in[2];
+            t->out = mode == 0 ? votes : mode == 1 ? votes == waiting[id].size() : votes != 0;
+            t->waiting = LaneOp::none;
+        }
+        opened = true;
+    }
+    if (opened)
+        return;
+    fault("threads wait at different barriers for ever");
+    for (Thread& t : g->threads)
+        t.waiting = LaneOp::none;
+}
+
 // One workgroup to its end.
 void run_group(std::vector<std::unique_ptr<uint8_t[]>>& stacks) {
     for (size_t i = 0; i < g->threads.size(); ++i) {
@@ -355,8 +442,7 @@ void run_group(std::vector<std::unique_ptr<uint8_t[]>>& stacks) {
         if (!alive)
             return;
         if (warps.empty()) {
-            for (Thread& t : g->threads)
-                t.waiting = LaneOp::none;
+            release_barriers();
             continue;
         }
         for (auto& [warp, lanes] : warps) {

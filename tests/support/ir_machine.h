@@ -15,6 +15,9 @@ struct IrMachine {
 
     std::vector<uint8_t> global;
     std::array<std::vector<uint8_t>, 18> banks;
+    // Bound IR: buffers by binding, and `global` once more at its address on the device.
+    static constexpr uint64_t kDeviceBase = 0x7000000000ull;
+    std::map<uint32_t, std::vector<uint8_t>> buffers;
     std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
     uint32_t shared_bytes = 0, local_bytes = 0;
 

@@ -95,6 +95,7 @@ class SpirvEmitter {
     uint32_t uniform_word(uint32_t binding, const llvm::Value* offset);
     uint32_t storage_variable(uint32_t binding);
     uint32_t storage64_variable(uint32_t binding);
+    uint32_t device_pointer(const llvm::Value* address, uint32_t type);
     uint32_t shared_block(uint32_t element, uint32_t bytes, uint32_t& variable);
     uint32_t word_pointer(Memory m, uint32_t binding, const llvm::Value* offset);
     uint32_t load_small(Memory m, uint32_t binding, const llvm::Value* offset, uint32_t bits);

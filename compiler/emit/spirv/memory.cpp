@@ -234,6 +234,14 @@ uint32_t SpirvEmitter::atomic(uint32_t pointer, uint32_t type, spv::Scope scope_
     return fail("an atomic operation that is unknown or has no 64-bit form");
 }
 
+// Memory pools are reached by device address (raw_memory.cpp).
+uint32_t SpirvEmitter::device_pointer(const llvm::Value* address, uint32_t type) {
+    b_.physical_addresses = true;
+    b_.capability(spv::CapabilityPhysicalStorageBufferAddresses);
+    b_.extension("SPV_KHR_physical_storage_buffer");
+    return op(spv::OpConvertUToPtr, b_.pointer_type(spv::StorageClassPhysicalStorageBuffer, type), {value(address)});
+}
+
 bool SpirvEmitter::emit_memory(const llvm::CallInst& call, Intrinsic id) {
     const auto arg = [&](unsigned k) { return call.getArgOperand(k); };
     uint32_t index = 0;
@@ -282,6 +290,25 @@ bool SpirvEmitter::emit_memory(const llvm::CallInst& call, Intrinsic id) {
             define(&call, atomic(pointer, u64(), spv::ScopeDevice, atomic_op(arg(2)), value(arg(3)),
                                  value(arg(4)), true));
         }
+        return true;
+    case Intrinsic::raw_load_32: {
+        const uint32_t pointer = device_pointer(arg(0), u32());
+        define(&call, op(spv::OpLoad, u32(), {pointer, spv::MemoryAccessAlignedMask, 4}));
+        return true;
+    }
+    case Intrinsic::raw_store_32: {
+        const uint32_t pointer = device_pointer(arg(0), u32());
+        SpirvBuilder::put(body_, spv::OpStore, {pointer, value(arg(1)), spv::MemoryAccessAlignedMask, 4});
+        return true;
+    }
+    case Intrinsic::raw_atomic_32:
+        define(&call, atomic(device_pointer(arg(0), u32()), u32(), spv::ScopeDevice, atomic_op(arg(1)), value(arg(2)),
+                             value(arg(3)), false));
+        return true;
+    case Intrinsic::raw_atomic_64:
+        b_.capability(spv::CapabilityInt64Atomics);
+        define(&call, atomic(device_pointer(arg(0), u64()), u64(), spv::ScopeDevice, atomic_op(arg(1)), value(arg(2)),
+                             value(arg(3)), true));
         return true;
     case Intrinsic::shared_load_8: define(&call, load_small(Memory::shared, 0, arg(0), 8)); return true;
     case Intrinsic::shared_load_16: define(&call, load_small(Memory::shared, 0, arg(0), 16)); return true;

@@ -128,7 +128,8 @@ SpirvWords SpirvBuilder::finish() {
     for (std::string_view e : extensions_)
         put_string(out, spv::OpExtension, {}, e);
     put_string(out, spv::OpExtInstImport, {glsl_}, "GLSL.std.450");
-    put(out, spv::OpMemoryModel, {spv::AddressingModelLogical, spv::MemoryModelGLSL450});
+    put(out, spv::OpMemoryModel,
+        {physical_addresses ? spv::AddressingModelPhysicalStorageBuffer64 : spv::AddressingModelLogical, spv::MemoryModelGLSL450});
     for (const EntryPoint& e : entry_points)
         put_string(out, spv::OpEntryPoint, {static_cast<uint32_t>(e.model), e.function}, e.name, interface_);
     for (const SpirvWords* s : {&execution_modes, &names, &annotations, &globals, &functions})

@@ -74,6 +74,7 @@ class SpirvBuilder {
         std::string_view name;
     };
     std::vector<EntryPoint> entry_points;
+    bool physical_addresses = false; // the module has pointers made of 64-bit addresses
 
     SpirvWords finish();
 

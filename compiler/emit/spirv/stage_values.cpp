@@ -101,6 +101,15 @@ uint32_t SpirvEmitter::special(SpecialRegister reg) {
         const uint32_t n = builtin_word(spv::BuiltInPatchVertices);
         return op(spv::OpShiftLeftLogical, u32(), {n, uc(16)});
     }
+    case SpecialRegister::prim_type: // bits 8..15: vertices of the input patch
+        if (stage_ != Stage::tess_control && stage_ != Stage::tess_evaluation)
+            break;
+        return op(spv::OpShiftLeftLogical, u32(), {builtin_word(spv::BuiltInPatchVertices), uc(8)});
+    case SpecialRegister::sample_mask_in:
+        if (stage_ != Stage::fragment)
+            break;
+        return load(u32(), op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassInput, u32()),
+                              {builtin(spv::BuiltInSampleMask, b_.array_type(u32(), 1), spv::StorageClassInput), uc(0)}));
     case SpecialRegister::y_direction: return uc(0x3f800000u); // upper-left origin, as Vulkan's window space
     case SpecialRegister::eqmask: return mask(bit);
     case SpecialRegister::ltmask: return mask(below);

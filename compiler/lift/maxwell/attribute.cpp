@@ -7,7 +7,6 @@ namespace {
 
 constexpr uint32_t kFragCoordW = 0x7c;
 constexpr uint64_t kIpaMultiply = 1, kIpaOffset = 2; // F::ipa_mode, F::ipa_sample
-constexpr uint64_t kPixldMyIndex = 5;
 
 // a[register + offset]: the register holds what AL2P gave, or is RZ.
 Value* attribute_address(LiftContext& c, unsigned component) {
@@ -157,21 +156,35 @@ void out(LiftContext& c) {
     c.set_reg(c.get(F::dst), c.i32(0));
 }
 
+// The sample count stands in the driver's row for the sample table (B-009): row + 4 holds its logarithm. The coverage mask is that of the
+// primitive in this pixel, gl_SampleMaskIn (fs_post_depth_coverage of the corpus). COVERED, OFFSET and CENTROID_OFFSET have no source that
+// shows what they return.
 void pixld(LiftContext& c) {
-    if (c.get(F::pixld_mode) != kPixldMyIndex || c.get(F::src_a) != isa::kRz || c.get(F::offset) || c.get(F::dst_pred) != isa::kPt)
-        return c.refuse("with this mode is not implemented");
-    c.set_reg(c.get(F::dst), c.call(Intrinsic::special, {c.i32(static_cast<uint32_t>(SpecialRegister::sample_id))}));
-    c.shader.interface.per_sample = true;
-    c.shader.interface.builtins_read |= builtin_bit(Builtin::sample_id);
+    enum Mode : uint64_t { sample_count = 0, coverage_mask = 1, my_index = 5 };
+    if (c.get(F::src_a) != isa::kRz || c.get(F::offset) || c.get(F::dst_pred) != isa::kPt)
+        return c.refuse("with this operand is not implemented");
+    const auto special = [&](SpecialRegister r) { return c.call(Intrinsic::special, {c.i32(static_cast<uint32_t>(r))}); };
+    const GuestAbi& abi = *c.input.abi;
+    switch (c.get(F::pixld_mode)) {
+    case sample_count:
+        if (abi.sample_row == kNone)
+            return c.refuse("of the sample count is not implemented for this guest ABI");
+        c.set_reg(c.get(F::dst), c.b.CreateShl(c.i32(1), c.cbuf(abi.driver_bank, abi.sample_row + 4)));
+        return;
+    case coverage_mask:
+        c.set_reg(c.get(F::dst), special(SpecialRegister::sample_mask_in));
+        return;
+    case my_index:
+        c.set_reg(c.get(F::dst), special(SpecialRegister::sample_id));
+        c.shader.interface.per_sample = true;
+        c.shader.interface.builtins_read |= builtin_bit(Builtin::sample_id);
+        return;
+    default: c.refuse("with this mode is not implemented");
+    }
 }
 
+// The lifter has put the condition into a branch around this.
 void kil(LiftContext& c) {
-    constexpr uint64_t kFalse = 0, kTrue = 15, kFcsmTr = 28;
-    const uint64_t test = c.get(F::cc_test);
-    if (test == kFalse || test == kFcsmTr)
-        return;
-    if (test != kTrue)
-        return c.refuse("on a condition code is not implemented");
     c.call(Intrinsic::demote, {});
     c.shader.interface.demotes = true;
 }

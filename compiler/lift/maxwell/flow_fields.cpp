@@ -10,6 +10,7 @@ using isa::Instruction;
 using isa::Op;
 
 namespace {
+constexpr uint64_t kBptTrap = 3;
 constexpr uint8_t kCcFalse = 0, kCcTrue = 15, kCcFcsmTr = 28;
 constexpr uint64_t kBranchIfDivergent = 2; // F::bra_kind; 3 branches if converged
 
@@ -53,6 +54,8 @@ FlowKind flow_kind(const Instruction& inst) {
     case Op::BRK: return FlowKind::brk;
     case Op::CONT: return FlowKind::cont;
     case Op::RET: return FlowKind::ret;
+    // A trap ends the whole launch; of what a translated program can do, ending the thread comes closest.
+    case Op::BPT: return inst.get(F::bpt_op) == kBptTrap ? FlowKind::exit : FlowKind::refused;
     // Absolute addresses need the place of the code in guest memory; the others need a trap handler or the hidden stack.
     case Op::JMP:
     case Op::JMX:
@@ -62,7 +65,6 @@ FlowKind flow_kind(const Instruction& inst) {
     case Op::PLONGJMP:
     case Op::PEXIT:
     case Op::RTT:
-    case Op::BPT:
     case Op::IDE: return FlowKind::refused;
     default: return FlowKind::none;
     }
@@ -120,7 +122,7 @@ bool flow_is_conditional(const Instruction& inst) {
 
 bool condition_code_known(uint8_t cc) { return cc < 24 || cc == kCcFcsmTr || cc == 30 || cc == 31; }
 
-bool flow_target_in_bank(const Instruction& inst) { return inst.form() == Form::cbuf; }
+bool flow_target_in_bank(const Instruction& inst) { return inst.form() == Form::cbuf || inst.form() == Form::cbuf_reg; }
 
 uint32_t brx_register(const Instruction& inst) { return static_cast<uint32_t>(inst.get(F::src_a)); }
 
@@ -237,5 +239,21 @@ std::optional<uint32_t> index_limit(const Instruction& inst) {
     default: return std::nullopt;
     }
 }
+
+std::optional<RegisterConstant> register_constant(const Instruction& inst) {
+    if (inst.op() != Op::MOV32I || flow_is_conditional(inst))
+        return std::nullopt;
+    return RegisterConstant{static_cast<uint32_t>(inst.get(F::dst)), inst.imm32()};
+}
+
+std::optional<RegisterRange> stored_registers(const Instruction& inst) {
+    constexpr uint64_t k64 = 5;
+    if (inst.op() != Op::STL || inst.get(F::mem_size_st) < 4)
+        return std::nullopt;
+    const uint64_t size = inst.get(F::mem_size_st);
+    return RegisterRange{static_cast<uint32_t>(inst.get(F::src_b)), size < k64 ? 1u : size == k64 ? 2u : 4u};
+}
+
+bool loads_local_word(const Instruction& inst) { return inst.op() == Op::LDL && inst.get(F::mem_size_st) >= 4; }
 
 } // namespace dmsh::maxwell

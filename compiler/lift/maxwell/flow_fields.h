@@ -44,4 +44,15 @@ std::optional<ShiftedIndex> shifted_index(const isa::Instruction& inst);
 // The largest value that the instruction can write: IMNMX.U32 (minimum) with an immediate, LOP.AND with an immediate, BFE.U32.
 std::optional<uint32_t> index_limit(const isa::Instruction& inst);
 
+// Function pointers: MOV32I R, constant; the registers that an STL of whole words stores; an LDL of whole words.
+struct RegisterConstant {
+    uint32_t reg, value;
+};
+std::optional<RegisterConstant> register_constant(const isa::Instruction& inst);
+struct RegisterRange {
+    uint32_t first, count;
+};
+std::optional<RegisterRange> stored_registers(const isa::Instruction& inst);
+bool loads_local_word(const isa::Instruction& inst);
+
 } // namespace dmsh::maxwell

@@ -26,6 +26,8 @@ struct Space {
 };
 constexpr Space kGlobal{Intrinsic::global_load_8,  Intrinsic::global_load_16,  Intrinsic::global_load_32,
                         Intrinsic::global_store_8, Intrinsic::global_store_16, Intrinsic::global_store_32};
+constexpr Space kGeneric{Intrinsic::generic_load_8,  Intrinsic::generic_load_16,  Intrinsic::generic_load_32,
+                         Intrinsic::generic_store_8, Intrinsic::generic_store_16, Intrinsic::generic_store_32};
 constexpr Space kShared{Intrinsic::shared_load_8,  Intrinsic::shared_load_16,  Intrinsic::shared_load_32,
                         Intrinsic::shared_store_8, Intrinsic::shared_store_16, Intrinsic::shared_store_32};
 constexpr Space kLocal{Intrinsic::local_load_8,  Intrinsic::local_load_16,  Intrinsic::local_load_32,
@@ -191,15 +193,16 @@ void stg(LiftContext& c) {
     store(c, kGlobal, global_address(c), c.get(F::mem_size_st));
 }
 
-// LD and ST are generic: global memory when the address is based on a buffer, which global_to_storage proves
-// or refuses.
+// LD and ST are generic: they reach shared and local memory through windows where the guest ABI has such, else global memory only. Their
+// predicate promises that the address lies above all windows (it comes from LEA.HI.X), which the windows' test finds out as well.
+const Space& generic_space(const LiftContext& c) {
+    return c.input.abi->shared_window_base == kNone ? kGlobal : kGeneric;
+}
 void ld(LiftContext& c) {
-    if (plain_predicate(c))
-        load(c, kGlobal, global_address(c), c.get(F::mem_size));
+    load(c, generic_space(c), global_address(c), c.get(F::mem_size));
 }
 void st(LiftContext& c) {
-    if (plain_predicate(c))
-        store(c, kGlobal, global_address(c), c.get(F::mem_size_st));
+    store(c, generic_space(c), global_address(c), c.get(F::mem_size_st));
 }
 
 void ldl(LiftContext& c) {

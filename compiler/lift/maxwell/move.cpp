@@ -5,12 +5,19 @@
 namespace dmsh::maxwell {
 namespace {
 
+// GM20B has two multiprocessors; SR_VIRTCFG holds their number in bits 20..28 (px_sreg of the cuda corpus).
+constexpr uint32_t kMultiprocessors = 2;
+
 constexpr uint64_t kAllLanes = 15; // F::lane_mask: bit per lane of a quad
 
 // Numbers of S2R (the disassembler's SR_ names; compiler-visible ones of the reference lists).
 enum : uint64_t {
     kLaneId = 0,
+    kVirtCfg = 2,
     kVirtId = 3,
+    kPerformance0 = 4,
+    kPerformanceLast = 7,
+    kPrimType = 16,
     kInvocationId = 17,
     kYDirection = 18,
     kThreadKill = 19,
@@ -22,6 +29,7 @@ enum : uint64_t {
     kCtaidX = 37,
     kCtaidY = 38,
     kCtaidZ = 39,
+    kSharedSize = 50,
     kEqMask = 56,
     kLtMask = 57,
     kLeMask = 58,
@@ -29,14 +37,16 @@ enum : uint64_t {
     kGeMask = 60,
     kClockLo = 80,
     kClockHi = 81,
+    kGlobalTimerLo = 82,
+    kGlobalTimerHi = 83,
 };
 
 std::optional<SpecialRegister> special_register(uint64_t number) {
     switch (number) {
     case kLaneId: return SpecialRegister::laneid;
     case kVirtId: return SpecialRegister::virtual_id;
+    case kPrimType: return SpecialRegister::prim_type;
     case kInvocationId: return SpecialRegister::invocation_id;
-    case kYDirection: return SpecialRegister::y_direction;
     case kInvocationInfo: return SpecialRegister::invocation_info;
     case kTid: return SpecialRegister::tid_packed;
     case kTidX: return SpecialRegister::tid_x;
@@ -57,10 +67,21 @@ std::optional<SpecialRegister> special_register(uint64_t number) {
 Value* special(LiftContext& c, uint64_t number) {
     if (number == kThreadKill) // all bits where the invocation is a helper
         return c.bool_to_int(c.call(Intrinsic::helper, {}), 0xffffffff);
-    if (number == kClockLo)
-        return c.call(Intrinsic::clock, {});
-    if (number == kClockHi)
-        return c.i32(0); // the upper half of a counter whose lower half only is read
+    const GuestAbi& abi = *c.input.abi;
+    switch (number) {
+    case kYDirection: // T-030: a float, +1 or -1 by the window's origin, which only the runtime knows
+        return abi.y_direction != kNone ? c.cbuf(abi.driver_bank, abi.y_direction)
+                                        : c.call(Intrinsic::special, {c.i32(static_cast<uint32_t>(SpecialRegister::y_direction))});
+    case kClockLo:
+    case kGlobalTimerLo: return c.call(Intrinsic::clock, {});
+    case kClockHi:
+    case kGlobalTimerHi: return c.i32(0); // the upper half of a counter whose lower half only is read
+    case kVirtCfg: return c.i32(kMultiprocessors << 20);
+    case kSharedSize: return c.i32(c.input.shared_bytes);
+    default: break;
+    }
+    if (number >= kPerformance0 && number <= kPerformanceLast)
+        return c.i32(0); // performance counters that nobody has started
     if (const auto r = special_register(number))
         return c.call(Intrinsic::special, {c.i32(static_cast<uint32_t>(*r))});
     c.refuse("of this special register is not implemented");
@@ -122,34 +143,40 @@ void csetp(LiftContext& c) { write_setp(c, c.condition_code(c.get(F::cc_test)));
 
 void p2r(LiftContext& c) {
     const bool flags = c.flag(F::p2r_cc);
-    const uint32_t shift = static_cast<uint32_t>(c.get(F::byte_a)) * 8;
-    if (c.inst().form() != Form::imm)
-        return c.refuse("with a mask in a register is not implemented");
-    const uint32_t mask = c.inst().imm32() & (flags ? 0xf : 0x7f);
+    const uint32_t shift = static_cast<uint32_t>(c.get(F::byte_a)) * 8, all = flags ? 0xf : 0x7f;
+    Value* mask = c.b.CreateAnd(c.src_b(), all);
+    const auto* known = llvm::dyn_cast<llvm::ConstantInt>(mask);
     Value* bits = c.i32(0);
-    for (unsigned i = 0; i < 7; ++i)
-        if (mask >> i & 1) {
+    for (unsigned i = 0; all >> i & 1; ++i)
+        if (!known || known->getZExtValue() >> i & 1) {
             Value* one = flags ? c.flag(kFlags[i]) : c.predicate(i);
             bits = c.b.CreateOr(bits, c.bool_to_int(one, 1u << (i + shift)));
         }
-    c.set_reg(c.get(F::dst), c.b.CreateOr(c.b.CreateAnd(c.src_a(), ~(mask << shift)), bits));
+    Value* place = c.b.CreateShl(mask, shift);
+    if (!known)
+        bits = c.b.CreateAnd(bits, place);
+    c.set_reg(c.get(F::dst), c.b.CreateOr(c.b.CreateAnd(c.src_a(), c.b.CreateNot(place)), bits));
 }
 
 void r2p(LiftContext& c) {
     const bool flags = c.flag(F::p2r_cc);
-    const uint32_t shift = static_cast<uint32_t>(c.get(F::byte_a)) * 8;
-    if (c.inst().form() != Form::imm)
-        return c.refuse("with a mask in a register is not implemented");
-    const uint32_t mask = c.inst().imm32() & (flags ? 0xf : 0x7f);
+    const uint32_t shift = static_cast<uint32_t>(c.get(F::byte_a)) * 8, all = flags ? 0xf : 0x7f;
+    Value* mask = c.b.CreateAnd(c.src_b(), all);
+    const auto* known = llvm::dyn_cast<llvm::ConstantInt>(mask);
     Value* source = c.src_a();
-    for (unsigned i = 0; i < 7; ++i)
-        if (mask >> i & 1) {
-            Value* one = c.b.CreateICmpNE(c.b.CreateAnd(source, 1u << (i + shift)), c.i32(0));
-            if (flags)
-                c.set_flag(kFlags[i], one);
-            else
-                c.set_predicate(i, one);
+    for (unsigned i = 0; all >> i & 1; ++i) {
+        if (known && !(known->getZExtValue() >> i & 1))
+            continue;
+        Value* one = c.b.CreateICmpNE(c.b.CreateAnd(source, 1u << (i + shift)), c.i32(0));
+        if (!known) {
+            Value* old = flags ? c.flag(kFlags[i]) : c.predicate(i);
+            one = c.b.CreateSelect(c.b.CreateICmpNE(c.b.CreateAnd(mask, 1u << i), c.i32(0)), one, old);
         }
+        if (flags)
+            c.set_flag(kFlags[i], one);
+        else
+            c.set_predicate(i, one);
+    }
 }
 
 void s2r(LiftContext& c) { c.set_reg(c.get(F::dst), special(c, c.get(F::sreg))); }

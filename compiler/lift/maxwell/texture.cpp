@@ -316,7 +316,7 @@ void tld(LiftContext& c) {
     unsigned components = 0;
     if (!describe(c, desc, components) || !no_residency(c))
         return;
-    if (desc.dim == ImageDim::cube || c.flag(F::tld_cl)) {
+    if (desc.dim == ImageDim::cube) {
         c.refuse();
         return;
     }
@@ -328,6 +328,12 @@ void tld(LiftContext& c) {
     const Coordinates at = read_coordinates(c, first, desc, components, true);
     Value* handle = c.has(F::bindless) ? second.next() : bound_handle(c);
     Value* lod = desc.lod == TexDesc::level ? second.next() : c.i32(0);
+    if (c.flag(F::tld_cl) && desc.lod == TexDesc::level) {
+        // .CL: the level is clamped to those that the texture has (PTX tex.level of integer coordinates).
+        Value* size = c.call(Intrinsic::tex_size, {handle, desc_word(c, TexDesc{}), c.i32(0)});
+        Value* last = c.b.CreateSub(c.b.CreateExtractElement(size, uint64_t{3}), c.i32(1));
+        lod = c.math(llvm::Intrinsic::smin, {c.math(llvm::Intrinsic::smax, {lod, c.i32(0)}), last});
+    }
     Value* offset = c.flag(F::aoffi) ? second.next() : c.i32(0);
     Value* index = desc.multisampled ? second.next() : c.i32(0);
     write_masked(c, fetch(c, handle, desc, at, lod, index, offset), c.get(F::tex_mask), false);

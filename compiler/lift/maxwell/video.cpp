@@ -36,7 +36,7 @@ Value* clamp(LiftContext& c, Value* v, unsigned bits, bool is_signed) {
     return c.math(llvm::Intrinsic::smin, {v, c.i64(static_cast<uint64_t>(high))});
 }
 
-// The 32 bits that an i64 result becomes.
+// What becomes of an i64 result: saturation to the part that is written, then a merge into c or a second operation with it.
 void write(LiftContext& c, Value* wide, bool is_signed) {
     if (c.flag(F::cc))
         return c.refuse("with .CC is not implemented");
@@ -49,14 +49,16 @@ void write(LiftContext& c, Value* wide, bool is_signed) {
         Value* moved = c.b.CreateAnd(shift ? c.b.CreateShl(v, shift) : v, c.i32(mask));
         return c.b.CreateOr(moved, c.b.CreateAnd(z, c.i32(~mask)));
     };
+    // The second operation sees the whole result, not its low word.
+    auto second = [&](llvm::Intrinsic::ID id) { return c.low32(c.math(id, {wide, is_signed ? c.sext64(z) : c.zext64(z)})); };
     switch (op) {
-    case kHighHalf: return c.refuse("with a merge into the upper half is not implemented"); // the goldens contradict the PTX text
+    case kHighHalf: v = merge(0xffff0000, 16); break;
     case kLowHalf: v = merge(0xffff, 0); break;
     case kByte0: v = merge(0xff, 0); break;
     case kByte2: v = merge(0xff0000, 16); break;
     case kAccumulate: v = c.b.CreateAdd(v, z); break;
-    case kMin: v = c.math(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, {v, z}); break;
-    case kMax: v = c.math(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, {v, z}); break;
+    case kMin: v = second(llvm::Intrinsic::smin); break;
+    case kMax: v = second(llvm::Intrinsic::smax); break;
     default: break;
     }
     c.set_reg(c.get(F::dst), v);
@@ -81,10 +83,33 @@ void vadd(LiftContext& c) {
     write(c, sum, c.flag(F::video_ud));
 }
 
+// a * b + c, scaled, saturated. The sign bit of a negates the product, that of c negates c, both together mean .PO: plus one.
 void vmad(LiftContext& c) {
-    if (c.flag(F::sat) || c.flag(F::cc) || c.flag(F::neg_a) || c.flag(F::neg_c) || c.get(F::vmad_scale))
+    constexpr uint64_t kWord = 6;
+    constexpr unsigned kShifts[3] = {0, 7, 15}; // F::vmad_scale
+    const bool negate_product = c.flag(F::neg_a) && !c.flag(F::neg_c), negate_c = c.flag(F::neg_c) && !c.flag(F::neg_a);
+    const bool plus_one = c.flag(F::neg_a) && c.flag(F::neg_c), sat = c.flag(F::sat);
+    const bool signed_operand = c.flag(F::video_signed_a) || c.flag(F::video_signed_b);
+    const bool is_signed = signed_operand || negate_product || negate_c;
+    const uint64_t scale = c.get(F::vmad_scale);
+    if (c.flag(F::cc) || scale > 2)
         return c.refuse("with this modifier is not implemented");
-    c.set_reg(c.get(F::dst), c.b.CreateAdd(c.low32(c.b.CreateMul(video_a(c), video_b(c))), c.src_c()));
+    // Signed sums with the product of two unsigned words need 65 bits, which only show above the low word.
+    const bool words = c.get(F::video_sel_a) == kWord && c.inst().form() != Form::imm && c.get(F::video_sel_b) == kWord;
+    if (is_signed && !signed_operand && words && (sat || scale))
+        return c.refuse("of negated unsigned words with saturation or scale is not implemented");
+    Value* product = c.b.CreateMul(video_a(c), video_b(c));
+    Value* z = is_signed ? c.sext64(c.src_c()) : c.zext64(c.src_c());
+    Value* sum = negate_product ? c.b.CreateSub(z, product) : negate_c ? c.b.CreateSub(product, z) : c.b.CreateAdd(product, z);
+    if (plus_one)
+        sum = c.b.CreateAdd(sum, c.i64(1));
+    if (scale)
+        sum = is_signed ? c.b.CreateAShr(sum, kShifts[scale]) : c.b.CreateLShr(sum, kShifts[scale]);
+    if (sat && is_signed)
+        sum = clamp(c, sum, 32, true);
+    else if (sat)
+        sum = c.math(llvm::Intrinsic::umin, {sum, c.i64(0xffffffff)});
+    c.set_reg(c.get(F::dst), c.low32(sum));
 }
 
 void vmnmx(LiftContext& c) {
@@ -105,11 +130,15 @@ void vset(LiftContext& c) {
 
 void vsetp(LiftContext& c) { write_setp(c, integer_compare(c, c.get(F::int_cmp), true, video_a(c), video_b(c))); }
 
+// Saturation looks at the low 34 bits of the shifted value, as a signed number: a value shifted past them saturates by what bit 33
+// then holds (goldens of px_vshl).
 void vshl(LiftContext& c) {
-    if (c.flag(F::sat))
-        return c.refuse("with .SAT is not implemented"); // what overflows at 34 bits is not documented
+    constexpr unsigned kBits = 34;
     Value* x = video_a(c);
-    write(c, c.b.CreateShl(x, shift_count(c)), c.flag(F::video_ud));
+    Value* shifted = c.b.CreateShl(x, shift_count(c));
+    if (c.flag(F::sat))
+        shifted = c.b.CreateAShr(c.b.CreateShl(shifted, 64 - kBits), 64 - kBits);
+    write(c, shifted, c.flag(F::video_ud));
 }
 
 void vshr(LiftContext& c) {
@@ -117,23 +146,43 @@ void vshr(LiftContext& c) {
     write(c, c.b.CreateAShr(x, shift_count(c)), c.flag(F::video_ud));
 }
 
-// The four bytes' absolute differences: each in its byte, or summed onto c.
+// The four bytes' absolute differences, of bytes that two selections take out of {b, a}: each in its byte of those that the mask names (the
+// others come from c), or summed onto c.
 void vabsdiff4(LiftContext& c) {
-    constexpr uint64_t kAsTheyAre = 4, kAllBytes = 15;
-    const bool plain_b = c.inst().form() == Form::reg && c.get(F::vabs4_sel_b) == kAsTheyAre;
-    if (c.get(F::vabs4_sel_a) != kAsTheyAre || !plain_b || c.get(F::vabs4_mask) != kAllBytes || c.flag(F::cc) || c.flag(F::sat))
+    // F::vabs4_sel_a and _b: byte of {b, a} for each lane, lane 0 in the last digit.
+    constexpr uint16_t kSelectA[14] = {0x0000, 0x1111, 0x2222, 0x3333, 0x3210, 0x4321, 0x5432, 0x6543, 0x3201, 0x3012, 0x0213, 0x3120, 0x1230, 0x2310};
+    constexpr uint16_t kSelectB[11] = {0x4444, 0x5555, 0x6666, 0x7777, 0x7654, 0x6543, 0x5432, 0x4321, 0x4567, 0x6745, 0x5476};
+    if (c.inst().form() != Form::reg || c.get(F::vabs4_sel_a) >= 14 || c.get(F::vabs4_sel_b) >= 11 || c.flag(F::cc) ||
+        (c.flag(F::sat) && c.flag(F::vabs4_op)))
         return c.refuse("with this selection of bytes is not implemented");
-    Value *x = c.src_a(), *y = c.src_b();
-    Value* result = c.flag(F::vabs4_op) ? c.src_c() : c.i32(0);
+    const uint16_t select_a = kSelectA[c.get(F::vabs4_sel_a)], select_b = kSelectB[c.get(F::vabs4_sel_b)];
+    const uint64_t mask = c.get(F::vabs4_mask);
+    const bool sum = c.flag(F::vabs4_op), is_signed = c.flag(F::video_sd);
+    Value *x = c.src_a(), *y = c.src_b(), *z = c.src_c();
+    uint32_t written = 0;
+    Value* bytes = nullptr;
+    Value* result = z;
     for (unsigned i = 0; i < 4; ++i) {
-        Value* difference = c.b.CreateSub(part(c, x, i, c.flag(F::vabs4_signed_a)), part(c, y, i, c.flag(F::vabs4_signed_b)));
+        if (!(mask >> i & 1))
+            continue;
+        const unsigned from_a = select_a >> 4 * i & 7, from_b = select_b >> 4 * i & 7;
+        Value* difference = c.b.CreateSub(part(c, from_a & 4 ? y : x, from_a & 3, c.flag(F::vabs4_signed_a)),
+                                          part(c, from_b & 4 ? y : x, from_b & 3, c.flag(F::vabs4_signed_b)));
         Value* negative = c.b.CreateICmpSLT(difference, c.i64(0));
-        Value* one = c.low32(c.b.CreateSelect(negative, c.b.CreateNeg(difference), difference));
-        if (c.flag(F::vabs4_op))
+        Value* wide = c.b.CreateSelect(negative, c.b.CreateNeg(difference), difference);
+        if (c.flag(F::sat))
+            wide = clamp(c, wide, 8, is_signed);
+        Value* one = c.low32(wide);
+        if (sum) {
             result = c.b.CreateAdd(result, one);
-        else
-            result = c.b.CreateOr(result, c.b.CreateShl(c.b.CreateAnd(one, 0xff), 8 * i));
+            continue;
+        }
+        one = c.b.CreateShl(c.b.CreateAnd(one, 0xff), 8 * i);
+        bytes = bytes ? c.b.CreateOr(bytes, one) : one;
+        written |= 0xffu << 8 * i;
     }
+    if (!sum && bytes)
+        result = written == 0xffffffff ? bytes : c.b.CreateOr(bytes, c.b.CreateAnd(z, c.i32(~written)));
     c.set_reg(c.get(F::dst), result);
 }
 

@@ -53,16 +53,52 @@ void fswzadd(LiftContext& c) {
         c.set_float_flags(sum);
 }
 
-// BAR.SYNC of barrier 0 by all threads. Other barriers and counts need bookkeeping that no target offers.
+namespace {
+
+// Threads of the workgroup, in whole warps: what a barrier without a count waits for.
+uint32_t group_threads(const LiftContext& c) {
+    const auto& size = c.input.local_size;
+    return (size[0] * size[1] * size[2] + 31) / 32 * 32;
+}
+
+} // namespace
+
+// A barrier that all threads meet at is the workgroup's, whatever its number. Barriers of fewer threads, arrivals without waiting and
+// reductions keep their form; targets that have no such thing refuse them.
 void bar(LiftContext& c) {
-    constexpr uint64_t kSync = 0;
-    // Barrier 0 as an immediate or in RZ, and all threads.
-    const bool first = c.has(F::bar_id) ? c.get(F::bar_id) == 0 : c.get(F::src_a) == isa::kRz;
-    const bool whole = first && (c.has(F::bar_count) ? c.get(F::bar_count) == 0 : c.get(F::src_b) == isa::kRz);
-    if (c.get(F::bar_mode) != kSync || !whole)
-        c.refuse();
-    else
-        c.call(Intrinsic::barrier, {});
+    enum Mode : uint64_t { sync = 0, arrive = 1, reduce = 2 };
+    constexpr uint64_t kReductions = 3;
+    const uint64_t mode = c.get(F::bar_mode);
+    Value* id = c.has(F::bar_id) ? c.i32(static_cast<uint32_t>(c.get(F::bar_id))) : c.src_a();
+    Value* threads = c.has(F::bar_count) ? c.i32(static_cast<uint32_t>(c.get(F::bar_count))) : c.reg(c.get(F::src_b));
+    const auto* known = llvm::dyn_cast<llvm::ConstantInt>(threads);
+    const bool all = known && (known->isZero() || known->getZExtValue() == group_threads(c));
+    switch (mode) {
+    case sync:
+        if (all)
+            c.call(Intrinsic::barrier, {});
+        else
+            c.call(Intrinsic::barrier_part, {id, threads});
+        return;
+    case arrive: c.call(Intrinsic::barrier_arrive, {id, threads}); return;
+    case reduce:
+        if (c.get(F::bar_red) >= kReductions)
+            return c.refuse("with this reduction is not implemented");
+        c.set_barrier_result(c.call(Intrinsic::barrier_reduce, {c.i32(static_cast<uint32_t>(c.get(F::bar_red))), id,
+                                                                all ? c.i32(0) : threads, c.src_predicate()}));
+        return;
+    default: c.refuse("with this mode is not implemented");
+    }
+}
+
+// B2R.RESULT: what the last BAR.RED gave; the predicate tells whether it is not zero. Other forms read the barrier's state.
+void b2r(LiftContext& c) {
+    if (!c.flag(F::b2r_result))
+        return c.refuse("of a barrier's state is not implemented");
+    Value* result = c.barrier_result();
+    if (c.get(F::dst_pred) != isa::kPt)
+        c.set_predicate(c.get(F::dst_pred), c.b.CreateICmpNE(result, c.i32(0)));
+    c.set_reg(c.get(F::dst), result);
 }
 
 } // namespace dmsh::maxwell
