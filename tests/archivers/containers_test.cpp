@@ -1,8 +1,7 @@
 // Every container through its own writer, alone and nested, under any name and at any alignment.
 #include "archivers/scan/readers.h"
 #include "archivers/scan/scan.h"
-#include "tests/writers/writers.h"
-#include <gtest/gtest.h>
+#include "tests/archivers/found.h"
 
 namespace dmsh {
 namespace {
@@ -12,36 +11,6 @@ using writers::Data;
 using writers::Member;
 using writers::Pair;
 using writers::small_pair;
-
-ScanResult scan_data(const Data& d, const std::string& name = "file") {
-    return scan_blob(name, Blob::view(d));
-}
-
-void put32(Data& d, size_t at, uint32_t v) {
-    std::memcpy(d.data() + at, &v, 4);
-}
-
-uint64_t key_of(const Pair& p) {
-    return program_key(p.control, p.code);
-}
-
-std::string all_errors(const ScanResult& r) {
-    std::string s;
-    for (const Error& e : r.errors)
-        s += e.text() + "\n";
-    return s;
-}
-
-void expect_found(const Data& file, const std::vector<Pair>& pairs, const char* what) {
-    const ScanResult r = scan_data(file);
-    EXPECT_EQ(r.records.size(), pairs.size()) << what << ": " << all_errors(r);
-    for (const Pair& p : pairs) {
-        const ShaderRecord* record = r.find(key_of(p));
-        ASSERT_NE(record, nullptr) << what << " " << stage_name(p.stage);
-        EXPECT_EQ(record->stage, p.stage) << what;
-    }
-    EXPECT_TRUE(r.errors.empty()) << all_errors(r);
-}
 
 std::vector<Pair> graphics() {
     return {small_pair(Stage::vertex, 1), small_pair(Stage::fragment, 2)};
@@ -61,20 +30,20 @@ TEST(BnshReader, AllStagesAndPrograms) {
                                     small_pair(Stage::tess_evaluation, 3), small_pair(Stage::geometry, 4),
                                     small_pair(Stage::fragment, 5)};
     const std::vector<Pair> programs[] = {five, {small_pair(Stage::compute, 6)}};
-    const ScanResult r = scan_data(writers::bnsh(programs, 3));
-    EXPECT_EQ(r.records.size(), 6u) << all_errors(r);
+    const ScanResult r = scan_bytes(writers::bnsh(programs, 3));
+    EXPECT_EQ(r.records.size(), 6u) << errors_of(r);
     ASSERT_EQ(r.programs.size(), 1u);
     EXPECT_EQ(r.programs[0].stages, 0b011111);
     for (const Pair& p : five)
-        EXPECT_EQ(r.programs[0].keys[static_cast<size_t>(p.stage)], key_of(p));
+        EXPECT_EQ(r.programs[0].keys[static_cast<size_t>(p.stage)], key_of_pair(p));
     EXPECT_EQ(r.formats.at("bnsh").shaders, 6u);
 }
 
 TEST(BnshReader, PointerPastTheEnd) {
     Data d = one_bnsh();
     const uint64_t program = Bytes(d).u64(0xc0 + 0x10), record = Bytes(d).u64(program + 0x28);
-    put32(d, record + 0x10, 0x7fffffff);
-    const ScanResult r = scan_data(d);
+    set_word(d, record + 0x10, 0x7fffffff);
+    const ScanResult r = scan_bytes(d);
     EXPECT_TRUE(r.records.empty());
     ASSERT_EQ(r.errors.size(), 1u);
     EXPECT_EQ(r.errors[0].text(),
@@ -87,29 +56,29 @@ TEST(BnshReader, Nvn2Slots) {
                                     writers::small_nvn2_pair(Stage::fragment, 3)};
     const std::vector<Pair> programs[] = {mesh};
     Data d = writers::bnsh(programs);
-    const ScanResult r = scan_data(d);
-    EXPECT_EQ(r.records.size(), 3u) << all_errors(r);
+    const ScanResult r = scan_bytes(d);
+    EXPECT_EQ(r.records.size(), 3u) << errors_of(r);
     ASSERT_EQ(r.programs.size(), 1u);
     EXPECT_EQ(r.programs[0].stages, 1u << 1 | 1u << 6 | 1u << 7);
     // Words of older files there are no stages.
     const std::vector<Pair> old[] = {graphics()};
     Data older = writers::bnsh(old);
     const uint64_t program = Bytes(older).u64(0xc0 + 0x10);
-    put32(older, program + 0x40, 0x12345);
-    put32(older, program + 0x48, uint32_t(Bytes(older).u64(program + 0x08)));
-    expect_found(older, graphics(), "older BNSH");
+    set_word(older, program + 0x40, 0x12345);
+    set_word(older, program + 0x48, uint32_t(Bytes(older).u64(program + 0x08)));
+    expect_pairs(older, graphics(), "older BNSH");
     // A stage that does not belong there is an error.
     const uint64_t p2 = Bytes(d).u64(0xc0 + 0x10);
-    put32(d, p2 + 0x40, uint32_t(Bytes(d).u64(p2 + 0x28)));
-    EXPECT_NE(all_errors(scan_data(d)).find("slot 7 holds stage 1"), std::string::npos);
+    set_word(d, p2 + 0x40, uint32_t(Bytes(d).u64(p2 + 0x28)));
+    EXPECT_NE(errors_of(scan_bytes(d)).find("slot 7 holds stage 1"), std::string::npos);
 }
 
 TEST(BnshReader, OneWrongStageCostsThatStageOnly) {
     const std::vector<Pair> programs[] = {{small_pair(Stage::vertex, 1), small_pair(Stage::fragment, 2)}};
     Data d = writers::bnsh(programs);
     const uint64_t program = Bytes(d).u64(0xc0 + 0x10), record = Bytes(d).u64(program + 0x08);
-    put32(d, Bytes(d).u64(record + 0x10) + 0x30, 0); // the vertex stage's SPH
-    const ScanResult r = scan_data(d);
+    set_word(d, Bytes(d).u64(record + 0x10) + 0x30, 0); // the vertex stage's SPH
+    const ScanResult r = scan_bytes(d);
     EXPECT_EQ(r.records.size(), 1u);
     EXPECT_EQ(r.errors.size(), 1u);
 }
@@ -117,11 +86,11 @@ TEST(BnshReader, OneWrongStageCostsThatStageOnly) {
 TEST(GlslcReader, OneStageSeveralStagesBothForms) {
     for (const Stage stage : {Stage::vertex, Stage::fragment, Stage::compute}) {
         const Pair p[] = {small_pair(stage, 7)};
-        expect_found(writers::glslc_output(p), {p[0]}, "one stage");
+        expect_pairs(writers::glslc_output(p), {p[0]}, "one stage");
         const Pair q[] = {writers::small_nvn2_pair(stage, 7)};
-        expect_found(writers::glslc_output_nvn2(q), {q[0]}, "one NVN2 stage");
+        expect_pairs(writers::glslc_output_nvn2(q), {q[0]}, "one NVN2 stage");
     }
-    const ScanResult r = scan_data(writers::glslc_output(graphics()));
+    const ScanResult r = scan_bytes(writers::glslc_output(graphics()));
     ASSERT_EQ(r.programs.size(), 1u);
     EXPECT_EQ(r.programs[0].stages, 3);
 }
@@ -129,16 +98,16 @@ TEST(GlslcReader, OneStageSeveralStagesBothForms) {
 TEST(GlslcReader, ControlLengthThatIsTwelveShortOrOdd) {
     Pair p = small_pair(Stage::fragment);
     p.control.resize(0x840);
-    put32(p.control, 0x20, 0x834);
+    set_word(p.control, 0x20, 0x834);
     const Pair list[] = {p};
-    ScanResult r = scan_data(writers::glslc_output(list));
-    ASSERT_EQ(r.records.size(), 1u) << all_errors(r);
+    ScanResult r = scan_bytes(writers::glslc_output(list));
+    ASSERT_EQ(r.records.size(), 1u) << errors_of(r);
     EXPECT_EQ(r.records[0].key, program_key(std::span(p.control).first(0x834), p.code));
-    put32(p.control, 0x20, 0x136b);
+    set_word(p.control, 0x20, 0x136b);
     const Pair odd[] = {p};
-    r = scan_data(writers::glslc_output(odd));
-    ASSERT_EQ(r.records.size(), 1u) << all_errors(r);
-    EXPECT_EQ(r.records[0].key, key_of(p));
+    r = scan_bytes(writers::glslc_output(odd));
+    ASSERT_EQ(r.records.size(), 1u) << errors_of(r);
+    EXPECT_EQ(r.records[0].key, key_of_pair(p));
 }
 
 TEST(GlslcReader, ListsOfOutputsAndTruncation) {
@@ -152,11 +121,11 @@ TEST(GlslcReader, ListsOfOutputsAndTruncation) {
         list.u32(list.size(), o.size());
         list.append(o);
     }
-    expect_found(list.bytes, pairs, "list of outputs");
+    expect_pairs(list.bytes, pairs, "list of outputs");
     list.bytes.resize(list.size() - 64);
-    const ScanResult r = scan_data(list.bytes);
+    const ScanResult r = scan_bytes(list.bytes);
     EXPECT_EQ(r.records.size(), 2u);
-    EXPECT_NE(all_errors(r).find("its length leaves the file"), std::string::npos);
+    EXPECT_NE(errors_of(r).find("its length leaves the file"), std::string::npos);
 }
 
 std::vector<Member> sarc_members() {
@@ -165,9 +134,9 @@ std::vector<Member> sarc_members() {
 
 TEST(Sarc, BothByteOrders) {
     for (const bool big : {false, true})
-        expect_found(writers::sarc(sarc_members(), big), bnsh_pairs(), "SARC");
-    const ScanResult r = scan_data(writers::sarc(sarc_members()), "Pack/x.sarc");
-    EXPECT_EQ(r.find(key_of(bnsh_pairs()[2]))->origin, "Pack/x.sarc/shaders/a.bnsh (variation 1)");
+        expect_pairs(writers::sarc(sarc_members(), big), bnsh_pairs(), "SARC");
+    const ScanResult r = scan_bytes(writers::sarc(sarc_members()), "Pack/x.sarc");
+    EXPECT_EQ(r.find(key_of_pair(bnsh_pairs()[2]))->origin, "Pack/x.sarc/shaders/a.bnsh (variation 1)");
     EXPECT_EQ(r.members, 2u);
 }
 
@@ -176,9 +145,9 @@ TEST(Sarc, EpdPacks) {
     const std::vector<Member> inner = {{"x.bfsha", writers::bfsha(one_bnsh())}};
     const Data szs = writers::yaz0(writers::sarc(inner));
     const std::vector<Member> outer = {{"inner.szs", szs}};
-    expect_found(writers::yaz0(writers::sarc(outer)), bnsh_pairs(), "nested packs");
-    expect_found(writers::zstd(writers::sarc(outer)), bnsh_pairs(), "zstd pack");
-    expect_found(writers::zstd(writers::zstd(writers::sarc(outer)), 3, false), bnsh_pairs(), "zstd twice");
+    expect_pairs(writers::yaz0(writers::sarc(outer)), bnsh_pairs(), "nested packs");
+    expect_pairs(writers::zstd(writers::sarc(outer)), bnsh_pairs(), "zstd pack");
+    expect_pairs(writers::zstd(writers::zstd(writers::sarc(outer)), 3, false), bnsh_pairs(), "zstd twice");
 }
 
 TEST(Executables, Nso) {
@@ -190,23 +159,23 @@ TEST(Executables, Nso) {
     Data text(0x2000, 0x1f);
     const uint32_t magics[] = {0x98761234, 0x19866891, 0x48534e42}; // constants in code
     for (int i = 0; i < 30; ++i)
-        put32(text, 0x100 + 68 * i, magics[i % 3]);
+        set_word(text, 0x100 + 68 * i, magics[i % 3]);
     std::vector<Pair> want = bnsh_pairs();
     want.push_back(one[0]);
     const Pair loose = small_pair(Stage::vertex, 77);
     want.push_back(loose);
     for (const bool compress : {false, true}) {
         const Data nso = writers::nso(text, rodata.bytes, writers::raw_pair(loose), compress);
-        expect_found(nso, want, "NSO");
-        const ScanResult r = scan_data(nso, "main");
-        EXPECT_EQ(r.find(key_of(one[0]))->origin, "main");
-        EXPECT_EQ(r.find(key_of(one[0]))->offset, 0x2000u + 10 + 0x90 + 2 * 0x90); // module address
+        expect_pairs(nso, want, "NSO");
+        const ScanResult r = scan_bytes(nso, "main");
+        EXPECT_EQ(r.find(key_of_pair(one[0]))->origin, "main");
+        EXPECT_EQ(r.find(key_of_pair(one[0]))->offset, 0x2000u + 10 + 0x90 + 2 * 0x90); // module address
         EXPECT_TRUE(r.notes.empty());
         EXPECT_EQ(r.lone_controls, 0u);
     }
     Data wrong_hash = writers::nso(text, rodata.bytes, writers::raw_pair(loose));
     wrong_hash[0xa0] ^= 1;
-    const ScanResult r = scan_data(wrong_hash);
+    const ScanResult r = scan_bytes(wrong_hash);
     EXPECT_EQ(r.records.size(), want.size());
     EXPECT_EQ(r.notes.size(), 1u);
 }
@@ -217,8 +186,8 @@ TEST(Executables, NroWithAssets) {
     const Data nro = writers::nro(Data(100), writers::raw_pair(loose), Data(10), writers::romfs(files));
     std::vector<Pair> want = bnsh_pairs();
     want.push_back(loose);
-    expect_found(nro, want, "NRO");
-    EXPECT_EQ(scan_data(nro, "x.nro").find(key_of(bnsh_pairs()[2]))->origin,
+    expect_pairs(nro, want, "NRO");
+    EXPECT_EQ(scan_bytes(nro, "x.nro").find(key_of_pair(bnsh_pairs()[2]))->origin,
               "x.nro/romfs/a/b.bnsh (variation 1)");
 }
 
@@ -232,8 +201,8 @@ TEST(Romfs, ImagesOfBothKinds) {
     want.push_back(small_pair(Stage::fragment, 8));
     want.push_back(small_pair(Stage::geometry, 5));
     const Data level3 = writers::romfs(files);
-    expect_found(level3, want, "level 3");
-    expect_found(writers::ivfc(level3), want, "IVFC");
+    expect_pairs(level3, want, "level 3");
+    expect_pairs(writers::ivfc(level3), want, "IVFC");
 }
 
 TEST(Unaligned, EveryFixtureShiftedByOneToSeven) {
@@ -244,9 +213,9 @@ TEST(Unaligned, EveryFixtureShiftedByOneToSeven) {
             b.append(d);
             return b.bytes;
         };
-        expect_found(shifted(one_bnsh()), bnsh_pairs(), "BNSH");
-        expect_found(shifted(writers::glslc_output(graphics())), graphics(), "GLSLC");
-        expect_found(shifted(writers::raw_pair(graphics()[0], 1)), {graphics()[0]}, "raw pair");
+        expect_pairs(shifted(one_bnsh()), bnsh_pairs(), "BNSH");
+        expect_pairs(shifted(writers::glslc_output(graphics())), graphics(), "GLSLC");
+        expect_pairs(shifted(writers::raw_pair(graphics()[0], 1)), {graphics()[0]}, "raw pair");
     }
 }
 
@@ -255,10 +224,10 @@ TEST(PreFilter, EveryPackedMemberReachesItsReader) {
     const Data packed[] = {writers::zstd(one_bnsh()), writers::yaz0(one_bnsh()),
                            writers::zstd(writers::sarc(sarc_members()), 3, false)};
     for (const Data& d : packed) {
-        expect_found(d, bnsh_pairs(), "packed");
+        expect_pairs(d, bnsh_pairs(), "packed");
         const std::vector<Member> member = {{"x", d}};
-        expect_found(writers::sarc(member), bnsh_pairs(), "packed member");
-        expect_found(writers::romfs(member), bnsh_pairs(), "packed file");
+        expect_pairs(writers::sarc(member), bnsh_pairs(), "packed member");
+        expect_pairs(writers::romfs(member), bnsh_pairs(), "packed file");
     }
 }
 
@@ -278,19 +247,19 @@ TEST(SameShader, TailsDifferOrInsideDiffers) {
     b.control.resize(0x880 + 456, 0x22);
     std::vector<Member> files = {{"a", writers::bnsh(std::vector<std::vector<Pair>>{{a}})},
                                  {"b", writers::bnsh(std::vector<std::vector<Pair>>{{b}})}};
-    ScanResult r = scan_data(writers::sarc(files));
+    ScanResult r = scan_bytes(writers::sarc(files));
     ASSERT_EQ(r.records.size(), 1u);
     EXPECT_EQ(r.records[0].copies, 1u);
     EXPECT_TRUE(r.errors.empty());
     // Past what the key covers but inside the own length: not the same, and that is said.
-    put32(a.control, 0x20, 0xa00);
-    put32(b.control, 0x20, 0xa00);
+    set_word(a.control, 0x20, 0xa00);
+    set_word(b.control, 0x20, 0xa00);
     files = {{"a", writers::bnsh(std::vector<std::vector<Pair>>{{a}})},
              {"b", writers::bnsh(std::vector<std::vector<Pair>>{{b}})}};
-    r = scan_data(writers::sarc(files));
+    r = scan_bytes(writers::sarc(files));
     EXPECT_EQ(r.records.size(), 1u);
     ASSERT_EQ(r.errors.size(), 1u);
-    EXPECT_NE(all_errors(r).find("another shader of this key"), std::string::npos);
+    EXPECT_NE(errors_of(r).find("another shader of this key"), std::string::npos);
 }
 
 TEST(SameShader, KeySkip) {
@@ -298,10 +267,10 @@ TEST(SameShader, KeySkip) {
     b.control[0x778] ^= 0xff;
     const std::vector<Member> files = {{"a", writers::raw_pair(a)}, {"b", writers::raw_pair(b)}};
     const Data d = writers::sarc(files);
-    EXPECT_EQ(scan_data(d).records.size(), 2u);
+    EXPECT_EQ(scan_bytes(d).records.size(), 2u);
     const ScanResult r = scan_blob("file", Blob::view(d), KeySkip{0x770, 0x78});
     EXPECT_EQ(r.records.size(), 1u);
-    EXPECT_TRUE(r.errors.empty()) << all_errors(r);
+    EXPECT_TRUE(r.errors.empty()) << errors_of(r);
 }
 
 } // namespace

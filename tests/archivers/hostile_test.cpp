@@ -85,7 +85,8 @@ TEST(Hostile, TruncatedAtEveryByte) {
         for (size_t n = 0; n < f.data.size(); n += n < 0x400 ? 1 : step) {
             const ScanResult r = survive(f, Data(f.data.begin(), f.data.begin() + n));
             EXPECT_LE(r.records.size(), f.shaders) << f.name << " cut to " << n;
-            // What is too short to be known as its format is a data file without shaders; nothing else is silent.
+            // What is too short to be known as its format is a data file without shaders; nothing else is
+            // silent.
             const bool silent = r.errors.empty() && !r.lone_controls && r.records.size() < f.shaders;
             EXPECT_FALSE(silent && n >= f.silent_bytes) << f.name << " cut to " << n;
         }
@@ -106,7 +107,8 @@ TEST(Hostile, EveryWordChanged) {
     }
 }
 
-// Every word that could be an offset or length takes the value of another one: ranges overlap, links turn back.
+// Every word that could be an offset or length takes the value of another one: ranges overlap, links turn
+// back.
 TEST(Hostile, OffsetsOfEachOther) {
     for (const Fixture& f : fixtures()) {
         std::vector<size_t> places;
@@ -205,7 +207,8 @@ TEST(Hostile, NestsSixteenDeepAndNoFurther) {
         // Where each level takes as many bytes as the file, the budget of 16 files ends at the same place.
         EXPECT_TRUE(lines(r).find("nest more than 16 deep") != std::string::npos ||
                     lines(r).find("16 times the file") != std::string::npos)
-            << f.name << "\n" << lines(r);
+            << f.name << "\n"
+            << lines(r);
     }
 }
 
@@ -220,7 +223,8 @@ TEST(Hostile, ExpansionPastTheBudgets) {
         const ScanResult r = survive(f, d);
         const bool own_allowance = f.name.find("gzip") != std::string::npos; // and a larger one
         EXPECT_TRUE(!packs || own_allowance || lines(r).find("16 times") != std::string::npos)
-            << f.name << "\n" << lines(r);
+            << f.name << "\n"
+            << lines(r);
         for (int layer = 0; layer < 3; ++layer)
             d = f.wrap(d);
         survive(f, d);
@@ -397,7 +401,7 @@ TEST(Hostile, NestsInItselfByName) {
 TEST(Hostile, SeedsOfTheFuzzTargets) {
     unsigned count = 0;
     for (const char* target : {"control_section", "glslc", "bnsh", "sarc", "yaz0", "zstd", "nso", "romfs",
-                               "nintendo"})
+                               "nvn", "misc", "nintendo"})
         for (const auto& e : std::filesystem::directory_iterator(
                  std::string(DMSH_SOURCE_DIR "/tests/fuzz/seeds/") + target)) {
             survive(read_file(e.path()));
