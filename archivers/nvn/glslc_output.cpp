@@ -15,7 +15,7 @@ constexpr Form kNvn = {false, 0x44, 0x4c, 0x90, 0x90};
 constexpr Form kNvn2 = {true, 0x5c, 0x64, 0xa8, 0x98};
 
 constexpr uint32_t kGpuCode = 0; // section type
-constexpr uint32_t kNoStage = 6; // stage words past NVN's six are not a tag
+constexpr uint32_t kNoStage = 6; // stage words past NVN's six say nothing
 
 const Form* form_of(Bytes b) {
     if (b.u32(0) != kGlslcMagic)
@@ -98,12 +98,15 @@ Result<uint64_t> read_glslc(const Blob& in, uint64_t where, Output& out) {
         given += ranges->control.size() + ranges->code.size();
         if (given > kBudgetFactor * total)
             return bad("its stages add up to more than 16 times the output", where);
-        const uint32_t stage = header.u32(0x2c);
-        const auto tag =
-            stage < kNoStage && !form->nvn2 ? std::optional(static_cast<Stage>(stage)) : std::nullopt;
-        auto shader = check_stage(ranges->control, ranges->code, tag);
+        auto shader = check_stage(ranges->control, ranges->code, std::nullopt);
         if (!shader)
             return bad("section " + std::to_string(i) + ": " + shader.error().message, where);
+        // Of the two the program header is right; the section's word is known from one source only.
+        const uint32_t stage = header.u32(0x2c);
+        if (!form->nvn2 && stage < kNoStage && static_cast<Stage>(stage) != shader->stage)
+            out.note("GLSLC section " + std::to_string(i) + " says " +
+                     std::string(stage_name(static_cast<Stage>(stage))) + ", its program is " +
+                     std::string(stage_name(shader->stage)));
         shader->offset = where + static_cast<uint64_t>(ranges->control.bytes.data() - in.bytes.data());
         stages.push_back(*std::move(shader));
     }

@@ -188,6 +188,15 @@ std::vector<Pair> output_pairs() {
     return {small_pair(Stage::vertex, 1), small_pair(Stage::fragment, 2), small_pair(Stage::fragment, 3)};
 }
 
+TEST(GlslcReader, ProgramHeaderCountsWhereTheSectionDisagrees) {
+    const Pair vertex = small_pair(Stage::vertex, 1);
+    Data d = writers::glslc_output(std::vector{vertex});
+    set_word(d, 0x90 + 0x2c, 1);
+    EXPECT_EQ(expect_pairs(d, {vertex}, "disagreeing section").notes.size(), 1u);
+    set_word(d, 0x90 + 0x2c, 77);
+    EXPECT_TRUE(expect_pairs(d, {vertex}, "section without a stage").notes.empty());
+}
+
 TEST(OutputLists, CountedTechniquesAndLooseFiles) {
     EXPECT_EQ(expect_pairs(writers::output_list(outputs()), output_pairs(), "list")
                   .formats.at("glslc_list")
