@@ -12,6 +12,7 @@ namespace dmsh::nvn {
 namespace {
 
 constexpr uint64_t kLentCap = uint64_t{1} << 30; // all lent command memory of the process
+constexpr uint64_t kLentControlCap = 256 << 20;
 constexpr uint32_t kMaxCodeBytes = 16 << 20;     // of one stage; larger claims are damage
 constexpr uint32_t kMinControlBytes = 0x760;     // S-004
 constexpr uint32_t kCodeMajorNvn2 = 0xc9;
@@ -467,6 +468,8 @@ uint8_t* Host::lend_segment(uint64_t bytes, const NVNcommandBuffer* owner, uint3
 
 uint8_t* Host::lend_control(uint64_t bytes) {
     const std::lock_guard hold(lent_lock_);
+    if ((lent_control_.size() + 1) * bytes > kLentControlCap) // never given back: handles may be used for ever
+        return nullptr;
     lent_control_.emplace_back(new (std::nothrow) uint8_t[bytes]);
     return lent_control_.back().get();
 }
@@ -559,7 +562,7 @@ ResolvedView resolve_view(const BoundTexture& b) {
     r.base_level = v.set & kViewLevels ? std::min<uint32_t>(v.base_level, levels - 1) : 0;
     // A volume's slices are what a view names as its layers.
     const uint32_t layers =
-        t.target == NVN_TEXTURE_TARGET_3D ? std::max(1u, t.depth >> r.base_level) : layer_count(t);
+        t.target == NVN_TEXTURE_TARGET_3D ? std::max(1u, t.depth >> std::min(r.base_level, 31u)) : layer_count(t);
     r.level_count =
         std::clamp<uint32_t>(v.set & kViewLevels ? v.level_count : levels, 1, levels - r.base_level);
     r.base_layer = v.set & kViewLayers ? std::min<uint32_t>(v.min_layer, layers - 1) : 0;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kLentSegment = 256 << 10, kLentControl = 64 << 10, kSmallGrant = 4 << 10;
 
-std::mutex g_lock; // adding and removing recorders
+std::mutex g_recorders_lock; // adding and removing recorders
 
 // Space for one control entry with a link's worth behind it; false if the host has no memory either.
 bool control_space(NVNcommandBuffer* cmd, Recorder& r) {
@@ -148,7 +148,7 @@ uint32_t Recorders::take_slot() {
 }
 
 Recorder* Recorders::add(NVNcommandBuffer* object) {
-    const std::lock_guard hold(g_lock);
+    const std::lock_guard hold(g_recorders_lock);
     Recorder* r = find(object);
     uint32_t slot = object->slot;
     if (!r || r->owner != object) { // else it is initialised again and keeps its slot
@@ -172,7 +172,7 @@ Recorder* Recorders::add(NVNcommandBuffer* object) {
 }
 
 void Recorders::remove(const NVNcommandBuffer* object) {
-    const std::lock_guard hold(g_lock);
+    const std::lock_guard hold(g_recorders_lock);
     if (Recorder* r = find(object)) {
         r->serial.store(0, std::memory_order_release);
         free_.push_back(object->slot);
@@ -180,7 +180,7 @@ void Recorders::remove(const NVNcommandBuffer* object) {
 }
 
 void Recorders::forget_memory(const uint8_t* from, uint64_t bytes) {
-    const std::lock_guard hold(g_lock);
+    const std::lock_guard hold(g_recorders_lock);
     for_each([&](Recorder& r, uint32_t) {
         if (r.base && r.base < from + bytes && from < r.end) {
             r.base = r.cursor = r.run = r.end = nullptr;
@@ -190,7 +190,7 @@ void Recorders::forget_memory(const uint8_t* from, uint64_t bytes) {
 }
 
 void Recorders::reset() {
-    const std::lock_guard hold(g_lock);
+    const std::lock_guard hold(g_recorders_lock);
     free_.clear();
     for_each([&](Recorder& r, uint32_t slot) {
         r.~Recorder();
@@ -496,7 +496,7 @@ void nvnCommandBufferCopyCommands(NVNcommandBuffer* cmd, int count, const NVNcom
                 uint8_t* p = record_space(cmd, n);
                 if (!p)
                     return false;
-                std::memcpy(p, reinterpret_cast<const uint8_t*>(address) + at, n);
+                std::memmove(p, reinterpret_cast<const uint8_t*>(address) + at, n); // may be the same memory
                 at += n;
             }
             return true;
