@@ -9,12 +9,14 @@
 
 namespace dmsh::fuzz {
 
-// Puts `magic` at `at`, so that the reader in question takes the bytes, and scans them.
+// Puts `magic` at `at`, so that the reader in question takes the bytes (none: as their own content says), and
+// scans them.
 inline int scan_as(const uint8_t* data, size_t size, std::string_view magic, size_t at = 0) {
     std::vector<uint8_t> bytes(data, data + size);
     if (bytes.size() < at + magic.size())
         bytes.resize(at + magic.size());
-    std::memcpy(bytes.data() + at, magic.data(), magic.size());
+    if (!magic.empty())
+        std::memcpy(bytes.data() + at, magic.data(), magic.size());
     const ScanResult r = scan_blob("input", Blob::view(bytes));
     for (const ShaderRecord& s : r.records) {
         if (program_key(s.control.bytes, s.code.bytes) != s.key || r.find(s.key) != &s)
