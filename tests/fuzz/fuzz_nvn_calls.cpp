@@ -11,7 +11,7 @@ using namespace dmsh::nvn;
 
 namespace {
 
-constexpr size_t kPoolBytes = 0x20000, kVirtualBytes = 0x40000, kControlBytes = 4096;
+constexpr size_t kPoolBytes = 0x8000, kVirtualBytes = 0x10000, kControlBytes = 4096;
 
 // Reads the input; zeros past its end.
 struct Input {
@@ -88,7 +88,7 @@ struct Guest {
     Slots<NVNwindowBuilder, 1> window_builders;
     uint8_t* control;
     std::vector<NVNcommandHandle> handles{0, 8, 0x1000};
-    std::vector<uint8_t> scratch = std::vector<uint8_t>(1 << 20);
+    static inline std::vector<uint8_t> scratch = std::vector<uint8_t>(1 << 20); // texels, any data
 
     Guest(const uint8_t* data, size_t size) : in{data, data + size} {
         Host::get().reset();
@@ -205,7 +205,7 @@ struct Guest {
         case 18: windows.poke(in); break;
         case 19: window_builders.poke(in); break;
         case 20: { // command memory
-            const size_t at = in.get<uint16_t>() % (kPoolBytes - 4);
+            const size_t at = in.get<uint16_t>() % (kPoolBytes - 4); // any word of either pool
             const uint32_t v = in.get<uint32_t>();
             std::memcpy(memory[in.get() & 1] + at / 4 * 4, &v, 4);
             break;
@@ -324,8 +324,8 @@ void Guest::step() {
     case 3: {
         NVNmappingRequest r[2];
         for (auto& m : r)
-            m = {in.get() & 1 ? pools.pick(in) : nullptr, int64_t{in.get()} * 0x1000, int64_t{in.get()} * 0x1000,
-                 uint64_t{in.get() % 16u} * 0x1000, 0, 0};
+            m = {in.get() & 1 ? pools.pick(in) : nullptr, int64_t{in.get() % 20} * 0x1000, int64_t{in.get() % 20} * 0x1000,
+                 uint64_t{in.get() % 6u} * 0x1000, 0, 0};
         nvnMemoryPoolMapVirtual(pools.pick_or_null(in), 1 + in.get() % 2, r);
         break;
     }
