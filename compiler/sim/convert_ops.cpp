@@ -162,6 +162,9 @@ Answer convert_op(Lane& l, const Instruction& i, Group& g) {
         return kNotMine;
     if (i.flag(F::cc) && i.op() != Op::I2I)
         return "writes the condition code";
+    // B1 and B3 go with bytes, H1 with halves; what they take of other sources is not shown.
+    if (const uint64_t part = i.get(F::byte_b); part && ((i.get(F::fmt_int_s) == 1 && part != 2) || i.get(F::fmt_int_s) > 1))
+        return "selects a part of a word";
     switch (i.op()) {
     case Op::F2F: {
         double v = float_source(l, i, g);
@@ -169,6 +172,14 @@ Answer convert_op(Lane& l, const Instruction& i, Group& g) {
         if (same && i.flag(F::round)) {
             v = round_integral(v, i.get(F::rnd));
             store_float(l, i, v, 0, i.flag(F::ftz));
+            return kOk;
+        }
+        if (same && !i.flag(F::sat) && i.get(F::fmt_float_s) != 3) { // a move with the source's modifiers: NaNs keep their bits
+            const bool half = i.get(F::fmt_float_s) == 1;
+            uint32_t w = source_b(l, i, g);
+            w = half ? (i.flag(F::h1_b) ? w >> 16 : w & 0xffff) << 16 : w;
+            w = sign32(w, i.flag(F::abs_b), i.flag(F::neg_b));
+            set_dst(l, i, half ? w >> 16 : flush_if(i.flag(F::ftz), w));
             return kOk;
         }
         store_float(l, i, v, same ? 0 : i.get(F::rnd), i.flag(F::ftz));
@@ -224,7 +235,7 @@ Answer convert_op(Lane& l, const Instruction& i, Group& g) {
         }
         set_dst(l, i, static_cast<uint32_t>(v));
         if (i.flag(F::cc))
-            l.set_flags(v == 0, v < 0, false, false);
+            l.set_flags(static_cast<uint32_t>(v) == 0, static_cast<int32_t>(v) < 0, false, false);
         return kOk;
     }
     default: return kNotMine;
@@ -235,13 +246,14 @@ namespace {
 
 struct HalfPair {
     float x, y;
+    bool single = false; // one f32 for both
 };
 
 HalfPair unpack(uint32_t v, uint64_t selector) {
     const float low = half_to_float(static_cast<uint16_t>(v)), high = half_to_float(static_cast<uint16_t>(v >> 16));
     switch (selector) {
     case 0: return {low, high};
-    case 1: return {as_float(v), as_float(v)};
+    case 1: return {as_float(v), as_float(v), true};
     case 2: return {low, low};
     default: return {high, high};
     }
@@ -250,10 +262,11 @@ float sign_of(float f, bool absolute, bool negate) {
     return as_float(sign32(std::bit_cast<uint32_t>(f), absolute, negate));
 }
 HalfPair sign_of(HalfPair p, bool absolute, bool negate) {
-    return {sign_of(p.x, absolute, negate), sign_of(p.y, absolute, negate)};
+    return {sign_of(p.x, absolute, negate), sign_of(p.y, absolute, negate), p.single};
 }
-// .FTZ of halves: denormal halves are zeros.
-float flush_half(bool on, float f) { return on && std::fabs(f) < 0x1p-14f ? std::copysign(0.0f, f) : f; }
+// .FTZ: denormals of the operand's own width are zeros.
+float flush_operand(bool on, float f, bool single) { return on && std::fabs(f) < (single ? 0x1p-126f : 0x1p-14f) ? std::copysign(0.0f, f) : f; }
+HalfPair flush_operand(bool on, HalfPair p) { return {flush_operand(on, p.x, p.single), flush_operand(on, p.y, p.single), p.single}; }
 
 // Rounds an exact double to half through round-to-odd, so that no double rounding happens.
 uint16_t round_half(double v) {
@@ -278,15 +291,14 @@ Answer half_op(Lane& l, const Instruction& i, Group& g) {
     const bool fmz = i.get(F::fmz_h) == 2;
     const bool ftz = i.flag(F::ftz) || i.get(F::fmz_h) != 0;
     const bool immediate = i.form() == Form::imm || i.form() == Form::imm32;
-    const HalfPair a = sign_of(unpack(reg(l, i, F::src_a), i.get(F::hsel_a)), i.flag(F::abs_a), i.flag(F::neg_a));
+    const HalfPair a = flush_operand(ftz, sign_of(unpack(reg(l, i, F::src_a), i.get(F::hsel_a)), i.flag(F::abs_a), i.flag(F::neg_a)));
     // Constants are read as one f32 for both halves when no selector field says otherwise.
     const uint64_t select_b = i.has(F::hsel_b) ? i.get(F::hsel_b) : i.form() == Form::cbuf ? 1 : 0;
-    const HalfPair b = sign_of(unpack(source_b(l, i, g), immediate ? 0 : select_b), i.flag(F::abs_b), i.flag(F::neg_b));
-    const auto in = [&](float f) { return flush_half(ftz, f); };
+    const HalfPair b = flush_operand(ftz, sign_of(unpack(source_b(l, i, g), immediate ? 0 : select_b), i.flag(F::abs_b), i.flag(F::neg_b)));
     if (set || setp) {
         const bool p = source_pred(l, i);
         const uint64_t code = i.get(F::float_cmp), bop = i.get(F::bop);
-        const bool x = compare(code, in(a.x), in(b.x)), y = compare(code, in(a.y), in(b.y));
+        const bool x = compare(code, a.x, b.x), y = compare(code, a.y, b.y);
         if (set) {
             const bool u = combine(bop, x, p), v = combine(bop, y, p);
             const uint32_t yes = i.flag(F::bf) ? 0x3c00 : 0xffff;
@@ -298,33 +310,36 @@ Answer half_op(Lane& l, const Instruction& i, Group& g) {
         l.set_pred(static_cast<uint32_t>(i.get(F::dst_pred)), combine(bop, first, p));
         return kOk;
     }
-    HalfPair c{0, 0};
+    HalfPair c{0, 0, false};
     if (fma) {
         const uint64_t select_c = i.has(F::hsel_c) ? i.get(F::hsel_c) : i.form() == Form::reg_cbuf ? 1 : 0;
-        c = sign_of(unpack(source_c(l, i, g), select_c), false, i.flag(F::neg_c));
+        c = flush_operand(ftz, sign_of(unpack(source_c(l, i, g), select_c), false, i.flag(F::neg_c)));
     }
-    const auto one = [&](float x, float y, float z) -> uint32_t {
-        double v;
-        x = in(x), y = in(y), z = in(z);
-        if (add)
-            v = static_cast<double>(x) + y;
-        else if (fmz && (x == 0 || y == 0))
+    // One f32 operand makes it an operation of singles, whose result is rounded again where it becomes a half.
+    const bool singles = a.single || b.single || c.single;
+    const auto one = [&](float x, float y, float z) -> float {
+        double v; // exact, but for the sum of a product
+        if (fmz && !add && (x == 0 || y == 0))
             v = fma ? z : 0.0;
+        else if (add)
+            v = static_cast<double>(x) + y;
+        else if (singles)
+            v = fma ? static_cast<double>(std::fma(x, y, z)) : static_cast<double>(x) * y;
         else
             v = fma ? static_cast<double>(x) * y + z : static_cast<double>(x) * y;
+        float r = singles ? static_cast<float>(v) : half_to_float(round_half(v));
+        r = flush_operand(ftz, r, singles);
         if (i.flag(F::sat))
-            v = v > 0 ? std::min(v, 1.0) : 0.0;
-        uint16_t h = round_half(v);
-        if (ftz && (h & 0x7c00) == 0)
-            h &= 0x8000;
-        return h;
+            r = as_float(saturate(std::bit_cast<uint32_t>(r)));
+        return r;
     };
-    const uint32_t x = one(a.x, b.x, c.x), y = one(a.y, b.y, c.y), old = reg(l, i, F::dst);
+    const float x = one(a.x, b.x, c.x), y = one(a.y, b.y, c.y);
+    const uint32_t old = reg(l, i, F::dst), low = float_to_half(x), high = float_to_half(y);
     switch (i.get(F::half_out)) {
-    case 0: set_dst(l, i, x | y << 16); break;
-    case 1: set_dst(l, i, bits(half_to_float(static_cast<uint16_t>(x)))); break;
-    case 2: set_dst(l, i, (old & 0xffff0000) | x); break;
-    default: set_dst(l, i, (old & 0xffff) | y << 16); break;
+    case 0: set_dst(l, i, low | high << 16); break;
+    case 1: set_dst(l, i, bits(x)); break;
+    case 2: set_dst(l, i, (old & 0xffff0000) | low); break;
+    default: set_dst(l, i, (old & 0xffff) | high << 16); break;
     }
     return kOk;
 }

@@ -1,4 +1,5 @@
 // Single-precision arithmetic and comparisons, the multi-function unit.
+#include "compiler/sim/inexact.h"
 #include "compiler/sim/operands.h"
 
 namespace dmsh::sim {
@@ -31,6 +32,8 @@ uint32_t finish(const Instruction& i, bool ftz, float f) {
     return v;
 }
 
+} // namespace
+
 uint32_t multi_function(uint64_t op, uint32_t x) {
     x = flush(x);
     const double d = as_float(x);
@@ -54,19 +57,25 @@ uint32_t multi_function_64h(bool rsq, uint32_t high) {
     return static_cast<uint32_t>(bits(r) >> 32);
 }
 
-} // namespace
+bool division_needs_care(uint32_t a, uint32_t b) {
+    // The quotient leaves the range in which the Newton steps are exact.
+    const int ea = static_cast<int>(a >> 23 & 255), eb = static_cast<int>(b >> 23 & 255);
+    return ea == 255 || eb == 255 || eb == 0 || eb >= 253 || ea - eb >= 127 || ea - eb <= -126 || ea <= 24;
+}
 
 Answer float_op(Lane& l, const Instruction& i, Group& g) {
     const bool ftz = i.get(F::ftz) || i.get(F::fmz);
     const auto a = [&] { return flush_if(ftz, sign32(reg(l, i, F::src_a), i.flag(F::abs_a), i.flag(F::neg_a))); };
     const auto b = [&] { return flush_if(ftz, sign32(source_b(l, i, g), i.flag(F::abs_b), i.flag(F::neg_b))); };
     const auto c = [&] { return flush_if(ftz, sign32(source_c(l, i, g), i.flag(F::abs_c), i.flag(F::neg_c))); };
+    uint32_t result = 0; // of arithmetic; the condition code is its own even where RZ is the destination
+    const auto put = [&](uint32_t v) { set_dst(l, i, result = v); };
     switch (i.op()) {
     case Op::FADD:
     case Op::FADD32I: {
         const float x = as_float(a()), y = as_float(b());
         Rounding r(i.get(F::rnd));
-        set_dst(l, i, finish(i, ftz, add(x, y)));
+        put(finish(i, ftz, add(x, y)));
         break;
     }
     case Op::FMUL:
@@ -74,11 +83,11 @@ Answer float_op(Lane& l, const Instruction& i, Group& g) {
         constexpr double scales[] = {1, 0.5, 0.25, 0.125, 8, 4, 2, 1};
         const uint32_t x = a(), y = b();
         if (i.get(F::fmz) == 2 && ((x << 1) == 0 || (y << 1) == 0)) {
-            set_dst(l, i, 0);
+            put(0);
             break;
         }
         Rounding r(i.get(F::rnd));
-        set_dst(l, i, finish(i, ftz, product(as_float(x), as_float(y), scales[i.get(F::scale)])));
+        put(finish(i, ftz, product(as_float(x), as_float(y), scales[i.get(F::scale)])));
         break;
     }
     case Op::FFMA:
@@ -88,10 +97,10 @@ Answer float_op(Lane& l, const Instruction& i, Group& g) {
         if (i.get(F::fmz) == 2 && ((x << 1) == 0 || (y << 1) == 0))
             x = y = 0;
         Rounding r(i.get(F::rnd));
-        set_dst(l, i, finish(i, ftz, fused(as_float(x), as_float(y), as_float(z))));
+        put(finish(i, ftz, fused(as_float(x), as_float(y), as_float(z))));
         break;
     }
-    case Op::FMNMX: set_dst(l, i, min_max(a(), b(), source_pred(l, i))); break;
+    case Op::FMNMX: put(min_max(a(), b(), source_pred(l, i))); break;
     case Op::FSET: {
         const bool t = combine(i.get(F::bop), compare(i.get(F::float_cmp), as_float(a()), as_float(b())), source_pred(l, i));
         const uint32_t v = !t ? 0 : i.flag(F::bf) ? 0x3f800000 : ~0u;
@@ -113,12 +122,9 @@ Answer float_op(Lane& l, const Instruction& i, Group& g) {
         return kOk;
     }
     case Op::FCHK: {
-        // The quotient needs the slow path when an operand or the result leaves the range in which the Newton steps are exact.
         const uint32_t x = sign32(reg(l, i, F::src_a), i.flag(F::abs_a), i.flag(F::neg_a));
         const uint32_t y = sign32(source_b(l, i, g), i.flag(F::abs_b), i.flag(F::neg_b));
-        const int ea = static_cast<int>(x >> 23 & 255), eb = static_cast<int>(y >> 23 & 255);
-        const bool slow = ea == 255 || eb == 255 || eb == 0 || eb >= 253 || ea - eb >= 127 || ea - eb <= -126 || ea <= 24;
-        l.set_pred(static_cast<uint32_t>(i.get(F::dst_pred)), slow);
+        l.set_pred(static_cast<uint32_t>(i.get(F::dst_pred)), division_needs_care(x, y));
         return kOk;
     }
     case Op::MUFU: {
@@ -134,8 +140,10 @@ Answer float_op(Lane& l, const Instruction& i, Group& g) {
     case Op::RRO: set_dst(l, i, b()); return kOk;
     default: return kNotMine;
     }
-    if (i.flag(F::cc))
-        return "writes the condition code of a float result";
+    if (i.flag(F::cc)) {
+        const float v = as_float(result);
+        set_float_flags(l, v == 0, v < 0, v != v);
+    }
     return kOk;
 }
 
@@ -143,26 +151,28 @@ Answer double_op(Lane& l, const Instruction& i, Group& g) {
     const auto a = [&] { return as_double(sign64(l.pair(static_cast<uint32_t>(i.get(F::src_a))), i.flag(F::abs_a), i.flag(F::neg_a))); };
     const auto b = [&] { return as_double(sign64(source_b64(l, i, g), i.flag(F::abs_b), i.flag(F::neg_b))); };
     const auto c = [&] { return as_double(sign64(source_c64(l, i, g), i.flag(F::abs_c), i.flag(F::neg_c))); };
+    uint64_t result = 0;
+    const auto put = [&](uint64_t v) { set_dst_pair(l, i, result = v); };
     switch (i.op()) {
     case Op::DADD: {
         volatile double x = a(), y = b();
         Rounding r(i.get(F::rnd));
         volatile double s = x + y;
-        set_dst_pair(l, i, bits(double{s}));
+        put(bits(double{s}));
         break;
     }
     case Op::DMUL: {
         volatile double x = a(), y = b();
         Rounding r(i.get(F::rnd));
         volatile double s = x * y;
-        set_dst_pair(l, i, bits(double{s}));
+        put(bits(double{s}));
         break;
     }
     case Op::DFMA: {
         volatile double x = a(), y = b(), z = c();
         Rounding r(i.get(F::rnd));
         volatile double s = std::fma(double{x}, double{y}, double{z});
-        set_dst_pair(l, i, bits(double{s}));
+        put(bits(double{s}));
         break;
     }
     case Op::DMNMX: {
@@ -177,7 +187,7 @@ Answer double_op(Lane& l, const Instruction& i, Group& g) {
             v = std::signbit(x) == minimum ? x : y;
         else
             v = (x < y) == minimum ? x : y;
-        set_dst_pair(l, i, bits(v));
+        put(bits(v));
         break;
     }
     case Op::DSET: {
@@ -196,8 +206,10 @@ Answer double_op(Lane& l, const Instruction& i, Group& g) {
     }
     default: return kNotMine;
     }
-    if (i.flag(F::cc))
-        return "writes the condition code of a double result";
+    if (i.flag(F::cc)) {
+        const double v = as_double(result);
+        set_float_flags(l, v == 0, v < 0, v != v);
+    }
     return kOk;
 }
 

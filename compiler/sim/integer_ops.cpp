@@ -53,9 +53,14 @@ Answer multiply_add_16(Lane& l, const Instruction& i, Group& g) {
     case 0: break;
     case 1: c &= 0xffff; break;
     case 2: c >>= 16; break;
-    case 3: // the halves of a signed 32-bit product: a negative half was multiplied as unsigned, its excess is taken off
-        c -= (a < 0 ? 0x10000u : 0u) + (b < 0 ? 0x10000u : 0u);
+    case 3: {
+        // The upper product of a signed 32 x 32: each negative product of an upper and a lower half will count 2^16 too much when the
+        // middle sum is shifted as unsigned; it is taken off here.
+        if (!i.flag(F::h1_a) || !i.flag(F::h1_b) || !i.flag(F::signed_a) || !i.flag(F::signed_b) || i.flag(F::psl))
+            return "uses sign flags in a form that no compiler emits";
+        c -= (a < 0 && (rb & 0xffff) != 0 ? 0x10000u : 0u) + (b < 0 && (ra & 0xffff) != 0 ? 0x10000u : 0u);
         break;
+    }
     case 4: c += rb << 16; break;
     default: return "has an unknown mode";
     }
@@ -125,18 +130,6 @@ int64_t sp_part(uint32_t v, unsigned part) {
     }
 }
 
-uint32_t video_part(uint32_t v, uint64_t selector, bool is_signed) {
-    if (selector < 4) {
-        const uint8_t x = static_cast<uint8_t>(v >> selector * 8);
-        return is_signed ? static_cast<uint32_t>(int32_t{static_cast<int8_t>(x)}) : x;
-    }
-    if (selector < 6) {
-        const uint16_t x = static_cast<uint16_t>(v >> (selector - 4) * 16);
-        return is_signed ? static_cast<uint32_t>(int32_t{static_cast<int16_t>(x)}) : x;
-    }
-    return v;
-}
-
 bool int_outcome(const Lane& l, const Instruction& i, uint32_t a, uint32_t b) {
     const uint64_t code = i.get(F::int_cmp);
     if (code == 7)
@@ -145,7 +138,7 @@ bool int_outcome(const Lane& l, const Instruction& i, uint32_t a, uint32_t b) {
         // The upper half of a long comparison: the subtraction goes on with the lower half's carry and zero.
         const Sum s = adder(a, ~b, l.c);
         const bool less = i.flag(F::is_signed) ? (s.value >> 31 != 0) != s.overflow : !s.carry;
-        const bool equal = s.value == 0 && l.z;
+        const bool equal = a == b && l.z;
         return outcome(code, less, equal, !less && !equal);
     }
     return i.flag(F::is_signed) ? compare_int(code, static_cast<int32_t>(a), static_cast<int32_t>(b)) : compare_int(code, a, b);
@@ -176,41 +169,38 @@ Answer integer_op(Lane& l, const Instruction& i, Group& g) {
     }
     case Op::IADD3: {
         const auto part = [](uint32_t v, uint64_t which) { return which == 1 ? v & 0xffff : which == 2 ? v >> 16 : v; };
-        const auto neg = [&](uint32_t v, F f) { return i.flag(f) ? 0u - v : v; };
-        const uint32_t u = neg(part(a(), i.get(F::half_a)), F::neg_a), v = neg(part(b(), i.get(F::half_b)), F::neg_b);
-        const uint32_t w = neg(part(c(), i.get(F::half_c)), F::neg_c);
-        uint64_t first = uint64_t{u} + v;
-        // .RS and .LS move the 33-bit sum by 16 before the third operand is added.
-        if (i.get(F::iadd3_shift) == 1)
-            first = (first & 0x1ffffffff) >> 16;
-        else if (i.get(F::iadd3_shift) == 2)
-            first = (first << 16) & 0xffffffff;
-        const uint64_t sum = (first & 0xffffffff) + w + (i.flag(F::x) && l.c);
-        const uint32_t value = static_cast<uint32_t>(sum);
-        set_dst(l, i, value);
-        if (i.flag(F::cc)) {
-            if (i.flag(F::neg_a) || i.flag(F::neg_b) || i.flag(F::neg_c))
-                return "writes the condition code of a three-way sum with a negation";
-            l.set_flags(value == 0, value >> 31, (sum >> 32) + (first >> 32) != 0, false);
+        const bool na = i.flag(F::neg_a), nb = i.flag(F::neg_b), nc = i.flag(F::neg_c), x = i.flag(F::x);
+        const uint32_t u = part(a(), i.get(F::half_a)), v = part(b(), i.get(F::half_b)), w = part(c(), i.get(F::half_c));
+        if (i.get(F::iadd3_shift)) {
+            // .RS and .LS move the 33-bit sum by 16 before the third operand is added.
+            if (na || nb || nc || x || i.flag(F::cc))
+                return "shifts and negates or carries";
+            const uint64_t first = uint64_t{u} + v;
+            set_dst(l, i, static_cast<uint32_t>(i.get(F::iadd3_shift) == 1 ? first >> 16 : first << 16) + w);
+            return kOk;
         }
+        const uint32_t negated = uint32_t{na} + nb + nc;
+        if (negated > 1 && (x || i.flag(F::cc)))
+            return "carries with two negated operands";
+        // A negated operand is inverted and counts one more; with .X the carry takes the one's place.
+        const auto inverted = [](uint32_t value, bool on) { return uint64_t{on ? ~value : value}; };
+        const uint64_t sum = inverted(u, na) + inverted(v, nb) + inverted(w, nc) + (x ? uint32_t{l.c} : negated);
+        finish(l, i, {static_cast<uint32_t>(sum), (sum >> 32) != 0, false}, x);
         return kOk;
     }
     case Op::IMNMX: {
         const uint32_t u = a(), v = b();
-        // A 64-bit minimum: XHI compares the upper words and leaves in the condition code which side it took (sign) or that both
-        // are equal (zero); XLO follows it and compares the lower words only where the upper ones were equal.
-        if (i.get(F::minmax_x) == 1) {
-            const bool less = l.z ? u < v : l.s;
-            set_dst(l, i, less == source_pred(l, i) ? u : v);
-            return kOk;
-        }
-        if (i.get(F::minmax_x) == 2)
-            return "is the middle part of a long minimum";
-        if (i.get(F::minmax_x) == 3) {
-            const bool less = i.flag(F::is_signed) ? static_cast<int32_t>(u) < static_cast<int32_t>(v) : u < v;
+        // A long minimum: XHI compares the upper words and leaves in the condition code which side it took (sign: a, carry: b) or that
+        // both are equal (zero); XMED and XLO follow it and compare their words, unsigned, only where those above were equal.
+        if (const uint64_t which = i.get(F::minmax_x)) {
+            const bool upper = which == 3, is_signed = i.flag(F::is_signed);
+            bool less = is_signed && upper ? static_cast<int32_t>(u) < static_cast<int32_t>(v) : u < v;
+            if (!upper && !l.z)
+                less = l.s;
+            const bool equal = u == v && (which != 2 || l.z);
             set_dst(l, i, less == source_pred(l, i) ? u : v);
             if (i.flag(F::cc))
-                l.set_flags(u == v, less, false, false);
+                l.set_flags(equal, less, !less, false);
             return kOk;
         }
         const bool less = i.flag(F::is_signed) ? static_cast<int32_t>(u) < static_cast<int32_t>(v) : u < v;
@@ -226,14 +216,15 @@ Answer integer_op(Lane& l, const Instruction& i, Group& g) {
         const __int128 x = sa ? __int128{static_cast<int32_t>(u)} : __int128{u};
         const __int128 y = sb ? __int128{static_cast<int32_t>(v)} : __int128{v};
         __int128 product = x * y;
-        if (i.flag(F::neg_a))
+        const bool po = i.flag(F::neg_a) && i.flag(F::neg_c); // .PO: the sum plus one
+        if (i.flag(F::neg_a) && !po)
             product = -product;
         const uint32_t p = static_cast<uint32_t>(i.flag(F::hi) ? product >> 32 : product);
         if (i.op() == Op::IMUL || i.op() == Op::IMUL32I) {
             finish_logic(l, i, p);
             return kOk;
         }
-        const uint32_t w = i.flag(F::neg_c) ? ~c() : c();
+        const uint32_t w = i.flag(F::neg_c) && !po ? ~c() : c();
         Sum s = adder(p, w, i.flag(F::x) ? l.c : i.flag(F::neg_c));
         if (i.flag(F::sat)) {
             if (!i.flag(F::hi) || !(sa && sb))
@@ -271,14 +262,23 @@ Answer integer_op(Lane& l, const Instruction& i, Group& g) {
     }
     case Op::LEA: {
         const uint32_t n = static_cast<uint32_t>(i.get(F::shift));
+        const bool hi = i.flag(F::hi), neg = i.flag(F::neg_a), x = i.flag(F::x);
         uint64_t u = a();
-        if (i.flag(F::hi))
+        if (hi)
             u |= uint64_t{reg(l, i, F::src_c)} << 32;
-        if (i.flag(F::neg_a))
+        // The upper word of a negated pair alone; else the shifted word is inverted, and counts one more or the carry.
+        const bool whole = hi && neg && !x;
+        if (whole)
             u = 0 - u;
-        const uint32_t part = static_cast<uint32_t>(i.flag(F::hi) ? (u << n) >> 32 : u << n);
-        const Sum s = adder(part, b(), i.flag(F::x) && l.c);
-        l.set_pred(static_cast<uint32_t>(i.get(F::dst_pred)), s.carry);
+        const uint32_t part = static_cast<uint32_t>(hi ? (u << n) >> 32 : u << n);
+        const bool inverted = neg && !whole;
+        const Sum s = adder(inverted ? ~part : part, b(), x ? l.c : inverted);
+        // The predicate of LEA.HI.X tells an address above 4 GiB, where no window lies (the cuda corpus chooses ATOM or ATOMS by it).
+        if (i.get(F::dst_pred) != isa::kPt) {
+            if (!i.flag(F::hi) || !i.flag(F::x) || i.flag(F::neg_a) || i.flag(F::cc))
+                return "writes a predicate whose meaning is not shown";
+            l.set_pred(static_cast<uint32_t>(i.get(F::dst_pred)), s.value != 0);
+        }
         finish(l, i, s, i.flag(F::x));
         return kOk;
     }
@@ -390,66 +390,12 @@ Answer integer_op(Lane& l, const Instruction& i, Group& g) {
     case Op::ICMP: set_dst(l, i, int_outcome(l, i, c(), 0) ? a() : b()); return kOk;
     case Op::MOV:
     case Op::MOV32I: {
-        const uint64_t lanes = i.get(F::lane_mask);
-        uint32_t mask = 0;
-        for (unsigned k = 0; k < 4; ++k)
-            if (lanes >> k & 1)
-                mask |= 0xffu << k * 8;
-        const uint32_t old = reg(l, i, F::dst);
-        set_dst(l, i, (old & ~mask) | (b() & mask));
+        // The mask names the lanes of the quad that write.
+        if (i.get(F::lane_mask) >> (l.id & 3) & 1)
+            set_dst(l, i, b());
         return kOk;
     }
     case Op::SEL: set_dst(l, i, source_pred(l, i) ? a() : b()); return kOk;
-    case Op::VABSDIFF4: {
-        if (i.get(F::vabs4_mask) != 15 || i.flag(F::sat) || i.flag(F::cc))
-            return "differs from the whole-word form";
-        uint32_t sum = 0, packed = 0;
-        const bool sa = i.flag(F::vabs4_signed_a), sb = i.flag(F::vabs4_signed_b);
-        for (unsigned k = 0; k < 4; ++k) {
-            const int32_t x = static_cast<int32_t>(video_part(a(), k, sa)), y = static_cast<int32_t>(video_part(b(), k, sb));
-            const uint32_t d = static_cast<uint32_t>(x > y ? x - y : y - x);
-            sum += d;
-            packed |= (d & 0xff) << k * 8;
-        }
-        set_dst(l, i, i.get(F::vabs4_op) == 1 ? sum + c() : packed);
-        return kOk;
-    }
-    case Op::VMNMX:
-    case Op::VADD:
-    case Op::VABSDIFF:
-    case Op::VMAD: {
-        const bool sa = i.flag(F::video_signed_a), sb = i.flag(F::video_signed_b);
-        const uint32_t u = video_part(a(), i.get(F::video_sel_a), sa);
-        const uint32_t w = i.form() == Form::imm ? (sb ? static_cast<uint32_t>(int32_t{static_cast<int16_t>(b())}) : b() & 0xffff)
-                                                 : video_part(b(), i.get(F::video_sel_b), sb);
-        const int64_t x = sa ? int64_t{static_cast<int32_t>(u)} : int64_t{u};
-        const int64_t y = sb ? int64_t{static_cast<int32_t>(w)} : int64_t{w};
-        if (i.flag(F::cc) || i.flag(F::sat))
-            return "saturates or writes the condition code";
-        if (i.op() == Op::VMAD) {
-            constexpr unsigned shifts[] = {0, 7, 15, 0};
-            if (i.flag(F::neg_a) != i.flag(F::neg_c) && (i.flag(F::neg_a) || i.flag(F::neg_c)))
-                return "negates one side";
-            const int64_t z = sa || sb ? int64_t{static_cast<int32_t>(reg(l, i, F::src_c))} : int64_t{reg(l, i, F::src_c)};
-            set_dst(l, i, static_cast<uint32_t>((x * y + z + (i.flag(F::neg_a) ? 1 : 0)) >> shifts[i.get(F::vmad_scale) & 3]));
-            return kOk;
-        }
-        int64_t v = 0;
-        if (i.op() == Op::VMNMX)
-            v = i.flag(F::video_mx) ? std::max(x, y) : std::min(x, y);
-        else if (i.op() == Op::VABSDIFF)
-            v = x > y ? x - y : y - x;
-        else
-            v = (i.flag(F::neg_a) ? -x : x) + (i.flag(F::neg_b) ? -y : y);
-        const uint32_t z = reg(l, i, F::src_c), r = static_cast<uint32_t>(v);
-        switch (i.get(F::video_op)) {
-        case 7: set_dst(l, i, r); return kOk;
-        case 4: set_dst(l, i, r + z); return kOk;
-        case 5: set_dst(l, i, static_cast<uint32_t>(std::min<int64_t>(v, sa || sb ? int64_t{static_cast<int32_t>(z)} : int64_t{z}))); return kOk;
-        case 6: set_dst(l, i, static_cast<uint32_t>(std::max<int64_t>(v, sa || sb ? int64_t{static_cast<int32_t>(z)} : int64_t{z}))); return kOk;
-        default: return "merges its result";
-        }
-    }
     default: return kNotMine;
     }
 }

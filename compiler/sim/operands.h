@@ -88,6 +88,9 @@ inline uint32_t saturate(uint32_t v) {
     return f > 0.0f ? (f < 1.0f ? v : 0x3f800000u) : 0u;
 }
 
+// The condition code of a float result: a NaN is zero and negative at once.
+inline void set_float_flags(Lane& l, bool zero, bool negative, bool nan) { l.set_flags(zero || nan, negative || nan, false, false); }
+
 // Sets the rounding of the host for a scope: 0 nearest, 1 down, 2 up, 3 to zero (F::rnd).
 class Rounding {
   public:

@@ -78,15 +78,15 @@ Answer predicate_op(Lane& l, const Instruction& i, Group& g) {
     case Op::B2R:
         if (!i.flag(F::b2r_result))
             return "reads a barrier's state";
-        // The reduction kind lies in the barrier; the register receives the count, the predicate and/or of it.
-        set_dst(l, i, g.result_count);
-        l.set_pred(static_cast<uint32_t>(i.get(F::dst_pred)), g.result_or != 0);
+        // The count for POPC, the predicate for AND and OR.
+        set_dst(l, i, l.reduced);
+        l.set_pred(static_cast<uint32_t>(i.get(F::dst_pred)), l.reduced_predicate);
         return kOk;
     default: return kNotMine;
     }
 }
 
-// Numbers of special registers as S2R and CS2R name them; those that a compute kernel can read.
+// Numbers of special registers as S2R and CS2R name them; those that a game's shaders read.
 Answer special_op(Lane& l, const Instruction& i, Group& g, unsigned lane) {
     if (i.op() != Op::S2R && i.op() != Op::CS2R)
         return kNotMine;
@@ -94,6 +94,10 @@ Answer special_op(Lane& l, const Instruction& i, Group& g, unsigned lane) {
     switch (i.get(F::sreg)) {
     case 0: v = lane; break;                               // LANEID
     case 3: v = 0; break;                                  // VIRTID
+    case 17: v = l.invocation ? l.invocation->invocation_id : 0; break;
+    case 18: v = g.launch->graphics ? g.launch->graphics->y_direction : 0x3f800000; break;
+    case 19: v = l.dead() ? ~0u : 0; break; // THREAD_KILL
+    case 29: v = l.invocation ? l.invocation->invocation_info : 0; break;
     case 32: v = l.tid[0] | l.tid[1] << 16 | l.tid[2] << 26; break; // TID, packed
     case 33: v = l.tid[0]; break;
     case 34: v = l.tid[1]; break;
@@ -106,8 +110,16 @@ Answer special_op(Lane& l, const Instruction& i, Group& g, unsigned lane) {
     case 58: v = (1u << lane) | ((1u << lane) - 1); break; // LEMASK
     case 59: v = ~((1u << lane) | ((1u << lane) - 1)); break; // GTMASK
     case 60: v = ~((1u << lane) - 1); break;               // GEMASK
+    case 2: v = 0; break;                                  // VIRTCFG: one warp of one multiprocessor
+    case 4:
+    case 5:
+    case 6:
+    case 7: v = 0; break;                                  // PM0..PM3: nothing is counted
+    case 50: v = g.launch->shared_bytes; break;            // SMEMSZ
     case 80:
-    case 81: v = 0; break; // CLOCKLO, CLOCKHI: no time passes here
+    case 81:
+    case 82:
+    case 83: v = 0; break; // CLOCKLO, CLOCKHI, GLOBALTIMERLO, GLOBALTIMERHI: no time passes here
     default: return "reads a special register that is not modelled";
     }
     set_dst(l, i, v);

@@ -74,11 +74,14 @@ Answer swizzled_add(std::span<Lane> warp, uint32_t mask, const Instruction& i) {
         Lane& l = warp[n];
         const bool ftz = i.flag(F::ftz);
         uint32_t a = flush_if(ftz, reg(l, i, F::src_a)), b = flush_if(ftz, reg(l, i, F::src_b));
-        switch (i.get(F::swz_op) >> (n & 3) * 2 & 3) {
-        case 0: break;               // PP: a + b
+        // The field of quad lane q is bits 7 - 2q and 6 - 2q.
+        switch (i.get(F::swz_op) >> (6 - 2 * (n & 3)) & 3) {
+        case 0: break;                  // PP: a + b
         case 1: a ^= 0x80000000; break; // NP: b - a
         case 2: b ^= 0x80000000; break; // PN: a - b
-        default: a = 0; break;          // ZP: b
+        default:                        // ZP: b
+            set_dst(l, i, flush_if(ftz, bits(as_float(b))));
+            continue;
         }
         volatile float x = as_float(a), y = as_float(b);
         Rounding r(i.get(F::rnd));

@@ -8,7 +8,7 @@ namespace dmsh {
 namespace {
 
 // Kernels that use an instruction form which is refused by name. Each goes away with the form.
-const std::set<std::string> kRefused = {"cf_fnptr", "px_atom_generic", "px_bar_vote", "px_sreg", "px_vmax", "px_vshl", "px_vsub"};
+const std::set<std::string> kRefused = {"px_vmax", "px_vshl", "px_vsub"}; // MRG_16H: goldens and manual disagree
 // px_cvt_f64: the goldens were made by sm_90, which converts a NaN to 8 bits in one step; sm_53 does it in two.
 const std::set<std::string> kDiffer = {"px_cvt_f64"};
 
@@ -55,7 +55,7 @@ TEST(Interpreter, CudaKernelsMatchGoldenOutputs) {
         matched += difference.empty();
     }
     std::printf("%u kernels match, %u need textures or surfaces\n", matched, textured);
-    EXPECT_GE(matched, 65u);
+    EXPECT_GE(matched, 69u);
 }
 
 } // namespace
