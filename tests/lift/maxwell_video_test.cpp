@@ -7,10 +7,12 @@ namespace {
 enum : uint64_t { kMergeHigh = 0, kMergeLow = 1, kByte0 = 2, kByte2 = 3, kAccumulate = 4, kMin = 5, kMax = 6, kPlain = 7 };
 enum : uint64_t { kB0 = 0, kB1 = 1, kB2 = 2, kH0 = 4, kH1 = 5, kWord = 6 };
 
-// R0 = op(R4.sel_a, R5.sel_b, R6).
-uint32_t video(Op op, uint32_t a, uint32_t b, uint32_t c, std::initializer_list<std::pair<F, uint64_t>> more) {
-    std::vector<std::pair<F, uint64_t>> fields = {{F::dst, 0}, {F::src_a, 4}, {F::src_b, 5}, {F::src_c, 6}};
-    fields.insert(fields.end(), more);
+using Fields = std::vector<std::pair<F, uint64_t>>;
+
+// R0 = op(R4, R5, R6) with the given selections and modifiers.
+uint32_t video(Op op, uint32_t a, uint32_t b, uint32_t c, const Fields& more) {
+    Fields fields = {{F::dst, 0}, {F::src_a, 4}, {F::src_b, 5}, {F::src_c, 6}};
+    fields.insert(fields.end(), more.begin(), more.end());
     uint64_t word = 0;
     for (const isa::Row& row : isa::maxwell_rows())
         if (row.op == op && row.form == Form::reg)
@@ -68,16 +70,10 @@ TEST(Video, SaturatedShiftKeeps34Bits) { // goldens of px_vshl: 0x3f << 29 has b
 }
 
 TEST(Video, MultiplyAddNegatesScalesAndSaturates) {
-    const auto mad = [](uint32_t a, uint32_t b, uint32_t c, std::initializer_list<std::pair<F, uint64_t>> more, bool is_signed = true) {
-        std::vector<std::pair<F, uint64_t>> fields = {{F::dst, 0}, {F::src_a, 4}, {F::src_b, 5}, {F::src_c, 6}, {F::video_sel_a, kWord}, {F::video_sel_b, kWord},
-                                                      {F::video_signed_a, is_signed}, {F::video_signed_b, is_signed}};
-        fields.insert(fields.end(), more);
-        uint64_t word = 0;
-        for (const isa::Row& row : isa::maxwell_rows())
-            if (row.op == Op::VMAD && row.form == Form::reg)
-                word = isa::assemble(row, std::span<const std::pair<F, uint64_t>>(fields)).value_or(isa::Word{}).lo;
-        const auto r = Evaluation().in(4, a).in(5, b).in(6, c).raw(word).run();
-        return r.empty() ? 0xdead : r[0];
+    const auto mad = [](uint32_t a, uint32_t b, uint32_t c, const Fields& more, bool is_signed = true) {
+        Fields fields = {{F::video_sel_a, kWord}, {F::video_sel_b, kWord}, {F::video_signed_a, is_signed}, {F::video_signed_b, is_signed}};
+        fields.insert(fields.end(), more.begin(), more.end());
+        return video(Op::VMAD, a, b, c, fields);
     };
     EXPECT_EQ(mad(3, 5, 7, {}), 22u);
     EXPECT_EQ(mad(3, 5, 7, {{F::neg_a, 1}}), static_cast<uint32_t>(-8));
@@ -94,16 +90,7 @@ TEST(Video, MultiplyAddNegatesScalesAndSaturates) {
 TEST(Video, FourAbsoluteDifferences) {
     const uint32_t a = 0x3b670882, b = 0x851c6c74, c = 0x6c534ab2;
     enum : uint64_t { kAsTheyAre = 4, kA3201 = 8, kB4567 = 8 };
-    const auto four = [&](std::initializer_list<std::pair<F, uint64_t>> more) {
-        std::vector<std::pair<F, uint64_t>> fields = {{F::dst, 0}, {F::src_a, 4}, {F::src_b, 5}, {F::src_c, 6}};
-        fields.insert(fields.end(), more);
-        uint64_t word = 0;
-        for (const isa::Row& row : isa::maxwell_rows())
-            if (row.op == Op::VABSDIFF4 && row.form == Form::reg)
-                word = isa::assemble(row, std::span<const std::pair<F, uint64_t>>(fields)).value_or(isa::Word{}).lo;
-        const auto r = Evaluation().in(4, a).in(5, b).in(6, c).raw(word).run();
-        return r.empty() ? 0xdead : r[0];
-    };
+    const auto four = [&](const Fields& more) { return video(Op::VABSDIFF4, a, b, c, more); };
     // Goldens of px_vsimd: all bytes, their sum, bytes 2 and 0 alone, saturated signed ones.
     EXPECT_EQ(four({{F::vabs4_sel_a, kAsTheyAre}, {F::vabs4_sel_b, kAsTheyAre}, {F::vabs4_mask, 15}}), 0x4a4b640eu);
     EXPECT_EQ(four({{F::vabs4_sel_a, kAsTheyAre}, {F::vabs4_sel_b, kAsTheyAre}, {F::vabs4_mask, 15}, {F::vabs4_op, 1}}), 0x6c534bb9u);
