@@ -1,11 +1,10 @@
 // Archives whose members are packed one by one: each packing, wrong sizes, unknown packings, files in two
 // parts.
 #include "archivers/scan/readers.h"
-#include "archivers/scan/scan.h"
+#include "tests/archivers/found.h"
 #include "tests/writers/codecs.h"
 #include "tests/writers/nintendo_archives.h"
 #include "tests/writers/nintendo_packs.h"
-#include <gtest/gtest.h>
 
 namespace dmsh {
 namespace {
@@ -31,23 +30,8 @@ ScanResult scan_one(const Data& d, bool oodle = false) {
     return scan_files({{"file", d}}, oodle);
 }
 
-void put32(Data& d, size_t at, uint32_t v) {
-    std::memcpy(d.data() + at, &v, 4);
-}
-
-uint64_t key_of(const Pair& p) {
-    return program_key(p.control, p.code);
-}
-
-std::string all_errors(const ScanResult& r) {
-    std::string s;
-    for (const Error& e : r.errors)
-        s += e.text() + "\n";
-    return s;
-}
-
 bool says(const ScanResult& r, const std::string& what) {
-    return all_errors(r).find(what) != std::string::npos;
+    return errors_of(r).find(what) != std::string::npos;
 }
 
 Pair shader(uint32_t counter) {
@@ -59,7 +43,7 @@ Data file_of(uint32_t counter) {
 }
 
 std::string origin(const ScanResult& r, uint32_t counter) {
-    const ShaderRecord* record = r.find(key_of(shader(counter)));
+    const ShaderRecord* record = r.find(key_of_pair(shader(counter)));
     return record ? record->origin : "not found";
 }
 
@@ -77,9 +61,9 @@ TEST(CmpReader, BothCodecsWithAndWithoutRecordedSize) {
         const Data d = size_prefixed(b, frame);
         EXPECT_EQ(reader_for(d).format, "cmp");
         const ScanResult r = scan_one(d);
-        EXPECT_EQ(r.records.size(), 1u) << all_errors(r);
+        EXPECT_EQ(r.records.size(), 1u) << errors_of(r);
         EXPECT_EQ(origin(r, 1), "file (variation 0)");
-        EXPECT_TRUE(r.errors.empty()) << all_errors(r);
+        EXPECT_TRUE(r.errors.empty()) << errors_of(r);
     }
 }
 
@@ -88,10 +72,10 @@ TEST(CmpReader, HashBeforeAFrameIsAnotherFile) {
     const Data b = file_of(1);
     for (const Data& frame : {zstd(b), lz4_frame(b)}) {
         Data d = size_prefixed(b, frame);
-        put32(d, 0, 0xdeadbeef);
+        set_word(d, 0, 0xdeadbeef);
         EXPECT_EQ(reader_for(d).format, "data");
         const ScanResult r = scan_one(d);
-        EXPECT_TRUE(r.errors.empty()) << all_errors(r);
+        EXPECT_TRUE(r.errors.empty()) << errors_of(r);
         EXPECT_TRUE(r.records.empty());
     }
 }
@@ -101,10 +85,10 @@ TEST(CmpReader, FrameWithoutASizeMustGiveThePrefix) {
     for (const Data& frame : {zstd(b, 3, false), lz4_frame(b, false)})
         for (const int difference : {-1, 1}) {
             Data d = size_prefixed(b, frame);
-            put32(d, 0, static_cast<uint32_t>(static_cast<int>(b.size()) + difference));
+            set_word(d, 0, static_cast<uint32_t>(static_cast<int>(b.size()) + difference));
             const ScanResult r = scan_one(d);
             EXPECT_TRUE(r.records.empty());
-            EXPECT_TRUE(says(r, "size-prefixed frame does not decode to its prefix")) << all_errors(r);
+            EXPECT_TRUE(says(r, "size-prefixed frame does not decode to its prefix")) << errors_of(r);
         }
 }
 
@@ -116,8 +100,8 @@ TEST(NarcReader, PlainMembersWithAndWithoutNames) {
         const Data d = narc(members, named);
         EXPECT_EQ(reader_for(d).format, "narc");
         const ScanResult r = scan_one(d);
-        EXPECT_EQ(r.records.size(), 2u) << all_errors(r);
-        EXPECT_TRUE(r.errors.empty()) << all_errors(r);
+        EXPECT_EQ(r.records.size(), 2u) << errors_of(r);
+        EXPECT_TRUE(r.errors.empty()) << errors_of(r);
         EXPECT_EQ(origin(r, 2), named ? "file/shader/deep/b.nsb (variation 0)" : "file/#1 (variation 0)");
     }
 }
@@ -133,8 +117,8 @@ TEST(NarcReader, StandardStreamsBehindAPackingByte) {
                                          {"c", behind({0x50, 9, 9, 9, 0, 0, 0, 0}, zlib(file_of(3)))},
                                          {"d", zstd(file_of(4))}};
     const ScanResult r = scan_one(narc(members));
-    EXPECT_EQ(r.records.size(), 4u) << all_errors(r);
-    EXPECT_TRUE(r.errors.empty()) << all_errors(r);
+    EXPECT_EQ(r.records.size(), 4u) << errors_of(r);
+    EXPECT_TRUE(r.errors.empty()) << errors_of(r);
     for (uint32_t i = 1; i <= 4; ++i)
         EXPECT_EQ(origin(r, i), std::string("file/") + "abcd"[i - 1] + " (variation 0)");
 }
@@ -147,17 +131,17 @@ TEST(NarcReader, UnknownPackingsAreNamedAndCounted) {
         {"a", Data(100, 0x11)}, {"b", Data(90, 0x11)}, {"c", lz}, {"d", file_of(2)}};
     const ScanResult r = scan_one(narc(members));
     EXPECT_EQ(r.records.size(), 1u);
-    EXPECT_EQ(r.errors.size(), 2u) << all_errors(r);
-    EXPECT_TRUE(says(r, "NARC member kind 0x11 is not known (2 members)")) << all_errors(r);
-    EXPECT_TRUE(says(r, "NARC member kind 0x50 is not known (1 members)")) << all_errors(r);
+    EXPECT_EQ(r.errors.size(), 2u) << errors_of(r);
+    EXPECT_TRUE(says(r, "NARC member kind 0x11 is not known (2 members)")) << errors_of(r);
+    EXPECT_TRUE(says(r, "NARC member kind 0x50 is not known (1 members)")) << errors_of(r);
 }
 
 TEST(NarcReader, WrongBlocksAndRanges) {
     const Data d = narc(std::vector<Member>{{"a", file_of(1)}});
     const auto broken = [&](size_t at, uint32_t value) {
         Data copy = d;
-        put32(copy, at, value);
-        return all_errors(scan_one(copy));
+        set_word(copy, at, value);
+        return errors_of(scan_one(copy));
     };
     EXPECT_NE(broken(0x08, 0x7fffffff).find("its length leaves the file"), std::string::npos);
     EXPECT_NE(broken(0x10, 0).find("its blocks do not follow each other"), std::string::npos);
@@ -177,8 +161,8 @@ TEST(GfpakReader, EachCompression) {
     const Data d = gfpak(gfpak_files());
     EXPECT_EQ(reader_for(d).format, "gfpak");
     const ScanResult r = scan_one(d, true);
-    EXPECT_EQ(r.records.size(), 4u) << all_errors(r);
-    EXPECT_TRUE(r.errors.empty()) << all_errors(r);
+    EXPECT_EQ(r.records.size(), 4u) << errors_of(r);
+    EXPECT_TRUE(r.errors.empty()) << errors_of(r);
     char name[64];
     std::snprintf(name, sizeof name, "file/%016llx (variation 0)",
                   static_cast<unsigned long long>(path_hash("bin/b.bnsh")));
@@ -190,9 +174,9 @@ TEST(GfpakReader, OodleWithoutALibraryIsOneLine) {
     files.push_back({"bin/e.bnsh", oodle_stream(file_of(5)), Packing::oodle, 100});
     const ScanResult r = scan_one(gfpak(files));
     EXPECT_EQ(r.records.size(), 3u);
-    ASSERT_EQ(r.errors.size(), 1u) << all_errors(r);
-    EXPECT_TRUE(says(r, "2")) << all_errors(r);
-    EXPECT_TRUE(says(r, "Oodle")) << all_errors(r);
+    ASSERT_EQ(r.errors.size(), 1u) << errors_of(r);
+    EXPECT_TRUE(says(r, "2")) << errors_of(r);
+    EXPECT_TRUE(says(r, "Oodle")) << errors_of(r);
 }
 
 TEST(GfpakReader, UnknownCompressionsWrongSizesAndJunk) {
@@ -203,18 +187,18 @@ TEST(GfpakReader, UnknownCompressionsWrongSizesAndJunk) {
     copy[records + 2] = 9;
     ScanResult r = scan_one(copy, true);
     EXPECT_EQ(r.records.size(), 3u);
-    EXPECT_TRUE(says(r, "entry 0 has compression 9, which is not known")) << all_errors(r);
+    EXPECT_TRUE(says(r, "entry 0 has compression 9, which is not known")) << errors_of(r);
     for (const uint64_t entry : {0, 1, 3}) { // a decoded size one more than the stream gives
         copy = d;
-        put32(copy, records + 0x18 * entry + 4, Bytes(d).u32(records + 0x18 * entry + 4) + 1);
+        set_word(copy, records + 0x18 * entry + 4, Bytes(d).u32(records + 0x18 * entry + 4) + 1);
         r = scan_one(copy, true);
         EXPECT_EQ(r.records.size(), 3u) << entry;
-        EXPECT_EQ(r.errors.size(), 1u) << all_errors(r);
+        EXPECT_EQ(r.errors.size(), 1u) << errors_of(r);
     }
     copy = d;
-    put32(copy, records + 0x10, 0x7fffffff);
+    set_word(copy, records + 0x10, 0x7fffffff);
     EXPECT_TRUE(says(scan_one(copy, true), "GFPAK: entry 0 leaves the archive"));
-    put32(copy, 0x10, 0x7fffffff);
+    set_word(copy, 0x10, 0x7fffffff);
     EXPECT_TRUE(says(scan_one(copy, true), "GFPAK: the file table leaves the archive"));
 }
 
@@ -238,12 +222,12 @@ TEST(TrinityReader, PacksByNameAndByHash) {
     };
     ScanResult r =
         scan_files({{"arc/data.trpfd", trinity_descriptor(packs)}, {"arc/data.trpfs", archive}}, true);
-    EXPECT_EQ(r.records.size(), 3u) << all_errors(r);
-    EXPECT_TRUE(r.errors.empty()) << all_errors(r);
+    EXPECT_EQ(r.records.size(), 3u) << errors_of(r);
+    EXPECT_TRUE(r.errors.empty()) << errors_of(r);
     EXPECT_EQ(origin(r, 2), "arc/data.trpfs/arc/system.trpak/" + hash("shader/b.bnsh") + " (variation 0)");
     // Alone, its packs are bounded by each other and named by their hashes.
     r = scan_one(archive, true);
-    EXPECT_EQ(r.records.size(), 3u) << all_errors(r);
+    EXPECT_EQ(r.records.size(), 3u) << errors_of(r);
     EXPECT_EQ(origin(r, 3), "file/" + hash("arc/ui.trpak") + "/" + hash("ui/layout.truiv") +
                                 "/__ArchiveShader.bnsh (variation 0)");
 }
@@ -256,14 +240,14 @@ TEST(TrinityReader, OodleWithoutALibraryIsOneLine) {
                              {"a", oodle_stream(file_of(i)), Packing::oodle, 100}, {"b", file_of(10 + i)}})});
     const ScanResult r = scan_one(trinity_archive(packs));
     EXPECT_EQ(r.records.size(), 5u);
-    ASSERT_EQ(r.errors.size(), 1u) << all_errors(r);
-    EXPECT_TRUE(says(r, "file: 5 members need an Oodle decoder")) << all_errors(r);
+    ASSERT_EQ(r.errors.size(), 1u) << errors_of(r);
+    EXPECT_TRUE(says(r, "file: 5 members need an Oodle decoder")) << errors_of(r);
 }
 
 TEST(TrinityReader, DamagedTables) {
     const auto packs = trinity_packs();
     Data d = trinity_archive(packs);
-    put32(d, 8, 0x7fffffff);
+    set_word(d, 8, 0x7fffffff);
     EXPECT_TRUE(says(scan_one(d), "Trinity: the file system leaves the file"));
     // A pack that is longer than the file, by the descriptor: the others are read.
     std::vector<Member> longer = packs;
@@ -271,7 +255,7 @@ TEST(TrinityReader, DamagedTables) {
     const ScanResult r = scan_files(
         {{"data.trpfd", trinity_descriptor(longer)}, {"data.trpfs", trinity_archive(packs)}}, true);
     EXPECT_EQ(r.records.size(), 1u);
-    EXPECT_TRUE(says(r, "data.trpfs/arc/system.trpak: Trinity: pack leaves the file")) << all_errors(r);
+    EXPECT_TRUE(says(r, "data.trpfs/arc/system.trpak: Trinity: pack leaves the file")) << errors_of(r);
     // Descriptor of something else.
     EXPECT_TRUE(says(scan_files({{"data.trpfd", Data(100, 0xff)}, {"data.trpfs", trinity_archive(packs)}}),
                      "data.trpfd does not fit"));
@@ -293,8 +277,8 @@ TEST(NlgDict, BothRevisionsPackedAndPlain) {
             EXPECT_EQ(reader_for(a.dictionary).format, "nlg");
             // Without the data file beside it, its plain bytes are a file like any other.
             const ScanResult r = scan_files({{"init.dict", a.dictionary}, {"init.data", a.data}});
-            EXPECT_EQ(r.records.size(), 2u) << revision << packed << all_errors(r);
-            EXPECT_TRUE(r.errors.empty()) << all_errors(r);
+            EXPECT_EQ(r.records.size(), 2u) << revision << packed << errors_of(r);
+            EXPECT_TRUE(r.errors.empty()) << errors_of(r);
             if (packed) {
                 EXPECT_EQ(origin(r, 1), "init.dict/.data block 0 (variation 0)");
             }
@@ -311,14 +295,14 @@ TEST(NlgDict, UnknownRevisionsAreNamedByTheirHeader) {
         Data d = a.dictionary; // one more block than the index holds
         d[count] = 0x7f;
         ScanResult r = scan_files({{"a.dict", d}, {"a.data", a.data}});
-        EXPECT_TRUE(says(r, "revision that is not known: 58 24 f3 a9 01 40 01 00")) << all_errors(r);
+        EXPECT_TRUE(says(r, "revision that is not known: 58 24 f3 a9 01 40 01 00")) << errors_of(r);
         d = a.dictionary; // a data file's number that is their count
         d[table + 14] = 2;
         r = scan_files({{"a.dict", d}, {"a.data", a.data}});
-        EXPECT_TRUE(says(r, "revision that is not known: 58 24 f3 a9")) << all_errors(r);
+        EXPECT_TRUE(says(r, "revision that is not known: 58 24 f3 a9")) << errors_of(r);
         EXPECT_TRUE(r.records.empty());
         d = a.dictionary; // a block outside its data file costs the block
-        put32(d, table, 0x7fffffff);
+        set_word(d, table, 0x7fffffff);
         EXPECT_TRUE(says(scan_files({{"a.dict", d}, {"a.data", a.data}}), "block leaves its data file"));
     }
 }
@@ -333,10 +317,10 @@ TEST(ZsDic, DictionaryOfAPackIsFoundByItsNumber) {
     const Data cmp = size_prefixed(sample, file);
     for (const std::string name : {"A/first.zs", "Z/last.zs"}) {
         ScanResult r = scan_files({{"Pack/ZsDic.pack.zs", pack}, {name, file}});
-        EXPECT_EQ(r.records.size(), 2u) << all_errors(r);
-        EXPECT_TRUE(r.errors.empty()) << all_errors(r);
+        EXPECT_EQ(r.records.size(), 2u) << errors_of(r);
+        EXPECT_TRUE(r.errors.empty()) << errors_of(r);
         r = scan_files({{"Pack/ZsDic.pack.zs", pack}, {name, cmp}});
-        EXPECT_EQ(r.records.size(), 2u) << all_errors(r);
+        EXPECT_EQ(r.records.size(), 2u) << errors_of(r);
     }
     EXPECT_TRUE(says(scan_files({{"x.zs", file}}), "dictionary 77"));
 }

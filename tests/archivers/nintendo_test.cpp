@@ -1,32 +1,12 @@
 // Nintendo's containers through their own writers: what is found, where, and which stages belong together.
 #include "archivers/scan/readers.h"
-#include "archivers/scan/scan.h"
+#include "tests/archivers/found.h"
 #include "tests/writers/nintendo_archives.h"
-#include <gtest/gtest.h>
 
 namespace dmsh {
 namespace {
 
 using namespace writers;
-
-ScanResult scan_data(const Data& d, const std::string& name = "file") {
-    return scan_blob(name, Blob::view(d));
-}
-
-void put32(Data& d, size_t at, uint32_t v) {
-    std::memcpy(d.data() + at, &v, 4);
-}
-
-uint64_t key_of(const Pair& p) {
-    return program_key(p.control, p.code);
-}
-
-std::string all_errors(const ScanResult& r) {
-    std::string s;
-    for (const Error& e : r.errors)
-        s += e.text() + "\n";
-    return s;
-}
 
 std::string all_notes(const ScanResult& r) {
     std::string s;
@@ -47,33 +27,21 @@ Data compute_bnsh(uint32_t counter = 50) {
     return bnsh(std::vector<std::vector<Pair>>{{small_pair(Stage::compute, counter)}});
 }
 
-// The pairs are found, nothing else, without an error, with the bytes that were written.
+// The pairs are found, nothing else, without an error, by the reader of that name.
 ScanResult expect_found(const Data& file, const std::vector<Pair>& pairs, std::string_view format) {
     EXPECT_EQ(reader_for(file).format, format);
-    ScanResult r = scan_data(file);
-    EXPECT_EQ(r.records.size(), pairs.size()) << format << ": " << all_errors(r);
-    for (const Pair& p : pairs) {
-        const ShaderRecord* record = r.find(key_of(p));
-        EXPECT_NE(record, nullptr) << format << " " << stage_name(p.stage);
-        if (!record)
-            continue;
-        EXPECT_EQ(record->stage, p.stage) << format;
-        EXPECT_TRUE(std::ranges::equal(record->control.bytes.span(), p.control)) << format;
-        EXPECT_TRUE(std::ranges::equal(record->code.bytes.span(), p.code)) << format;
-    }
-    EXPECT_TRUE(r.errors.empty()) << all_errors(r);
-    return r;
+    return expect_pairs(file, pairs, std::string(format));
 }
 
 std::string label(const ScanResult& r, const Pair& p) {
-    const ShaderRecord* record = r.find(key_of(p));
+    const ShaderRecord* record = r.find(key_of_pair(p));
     return record ? record->origin : "not found";
 }
 
 bool holds_pair(const std::vector<ShaderProgram>& programs, const Pair& a, const Pair& b) {
     return std::ranges::any_of(programs, [&](const ShaderProgram& p) {
-        return p.keys[static_cast<size_t>(a.stage)] == key_of(a) &&
-               p.keys[static_cast<size_t>(b.stage)] == key_of(b);
+        return p.keys[static_cast<size_t>(a.stage)] == key_of_pair(a) &&
+               p.keys[static_cast<size_t>(b.stage)] == key_of_pair(b);
     });
 }
 
@@ -102,23 +70,23 @@ TEST(Bnsh, LongControlSectionsWithDifferentTails) {
     for (const uint8_t filler : {0x11, 0x22}) {
         Pair p = small_pair(Stage::fragment, 1);
         p.control.resize(104 << 10, 0x33);
-        put32(p.control, 0x20, 104 << 10);
+        set_word(p.control, 0x20, 104 << 10);
         p.control.resize(p.control.size() + 456, filler);
         files.push_back({std::string("layout") + static_cast<char>('a' + files.size()),
                          bnsh(std::vector<std::vector<Pair>>{{p}})});
     }
-    const ScanResult r = scan_data(sarc(files));
-    ASSERT_EQ(r.records.size(), 1u) << all_errors(r);
+    const ScanResult r = scan_bytes(sarc(files));
+    ASSERT_EQ(r.records.size(), 1u) << errors_of(r);
     EXPECT_EQ(r.records[0].copies, 1u);
     EXPECT_EQ(r.records[0].control.size(), 104u << 10);
-    EXPECT_TRUE(r.errors.empty()) << all_errors(r);
+    EXPECT_TRUE(r.errors.empty()) << errors_of(r);
 }
 
 TEST(Bnsh, VariationsWithoutMachineCodeAreCounted) {
     Data d = bnsh(std::vector<std::vector<Pair>>{graphics()}, 2);
     for (const uint64_t v : {1, 2}) { // their source and intermediate programs remain
-        put32(d, 0xc0 + 0x40 * v + 0x10, 0);
-        put32(d, 0xc0 + 0x40 * v + 8 * (v - 1), 0xc0);
+        set_word(d, 0xc0 + 0x40 * v + 0x10, 0);
+        set_word(d, 0xc0 + 0x40 * v + 8 * (v - 1), 0xc0);
     }
     const ScanResult r = expect_found(d, graphics(), "bnsh");
     EXPECT_NE(all_notes(r).find("2 variations hold source or intermediate programs"), std::string::npos);
@@ -128,10 +96,10 @@ TEST(Bnsh, SecondStageOfAKindIsLeftOut) {
     const std::vector<Pair> mesh = {small_nvn2_pair(Stage::task, 1), small_nvn2_pair(Stage::mesh, 2)};
     Data d = bnsh(std::vector<std::vector<Pair>>{mesh});
     const uint64_t program = Bytes(d).u64(0xc0 + 0x10);
-    put32(d, program + 0x38, uint32_t(Bytes(d).u64(program + 0x48))); // slot 6 as slot 8
-    const ScanResult r = scan_data(d);
+    set_word(d, program + 0x38, uint32_t(Bytes(d).u64(program + 0x48))); // slot 6 as slot 8
+    const ScanResult r = scan_bytes(d);
     EXPECT_EQ(r.records.size(), 2u);
-    EXPECT_NE(all_errors(r).find("a second stage mesh"), std::string::npos) << all_errors(r);
+    EXPECT_NE(errors_of(r).find("a second stage mesh"), std::string::npos) << errors_of(r);
 }
 
 TEST(Bfsha, ModelsByTheirTablesInEveryVersion) {
@@ -163,23 +131,23 @@ TEST(Bfsha, ModelThatPointsElsewhereIsAnErrorAndItsBnshIsFound) {
     const BfshaPlaces at = bfsha_places(8);
     Data d =
         bfsha_models(std::vector<ShaderModel>{{"first", graphics_bnsh(1)}, {"second", graphics_bnsh(5)}}, 8);
-    put32(d, at.models + at.bnsh_pointer, 0x30);
-    ScanResult r = scan_data(d);
+    set_word(d, at.models + at.bnsh_pointer, 0x30);
+    ScanResult r = scan_bytes(d);
     EXPECT_EQ(r.records.size(), 4u);
-    EXPECT_NE(all_errors(r).find("first: no BNSH where its record points"), std::string::npos);
+    EXPECT_NE(errors_of(r).find("first: no BNSH where its record points"), std::string::npos);
     // More models than the file can hold: refused whole.
     d[at.model_count + 1] = 0xff;
-    r = scan_data(d);
+    r = scan_bytes(d);
     EXPECT_TRUE(r.records.empty());
-    EXPECT_NE(all_errors(r).find("the shader models leave the file"), std::string::npos);
+    EXPECT_NE(errors_of(r).find("the shader models leave the file"), std::string::npos);
 }
 
 TEST(Bfsha, RefusedBnshIsNotFoundAgainAsLooseSections) {
     const BfshaPlaces at = bfsha_places(7);
     Data d = bfsha_models(std::vector<ShaderModel>{{"bad", graphics_bnsh(1)}, {"good", graphics_bnsh(5)}}, 7);
     const uint64_t bad = Bytes(d).u64(at.models + at.bnsh_pointer);
-    put32(d, bad + 0x80, 0x7fffffff); // its variation table
-    const ScanResult r = scan_data(d);
+    set_word(d, bad + 0x80, 0x7fffffff); // its variation table
+    const ScanResult r = scan_bytes(d);
     EXPECT_EQ(r.records.size(), 2u);
     EXPECT_EQ(r.lone_controls, 0u);
     EXPECT_EQ(label(r, graphics(5)[0]), "file (good variation 0)");
@@ -219,7 +187,7 @@ TEST(Bahs, ControlSectionsAreSharedAndReachBack) {
         Pair a = small_pair(Stage::vertex, 1), b = a;
         for (Pair* p : {&a, &b}) {
             p->control.resize(length);
-            put32(p->control, 0x20, length);
+            set_word(p->control, 0x20, length);
         }
         b.code[0x98] ^= 0x10; // a register of the branch's padding
         const std::vector<SharcProgram> programs = {
@@ -227,7 +195,7 @@ TEST(Bahs, ControlSectionsAreSharedAndReachBack) {
         const ScanResult r = expect_found(bahs(programs), all_of(programs), "bahs");
         EXPECT_EQ(r.listed.size(), 2u);
         EXPECT_TRUE(are_listed(r, b, programs[0].variations[3]));
-        EXPECT_EQ(r.find(key_of(a))->offset, r.find(key_of(b))->offset);
+        EXPECT_EQ(r.find(key_of_pair(a))->offset, r.find(key_of_pair(b))->offset);
     }
 }
 
@@ -245,32 +213,32 @@ TEST(Bahs, EntryThatPointsOutsideAndDataInPlaceOfCode) {
     const Data d = bahs(two_programs());
     const uint64_t first = 0x150 + Bytes(d).u32(0x14) + 8, entry = first + 0x10;
     Data far = d;
-    put32(far, entry + 0xc, 0x7ffffff0);
-    ScanResult r = scan_data(far);
+    set_word(far, entry + 0xc, 0x7ffffff0);
+    ScanResult r = scan_bytes(far);
     EXPECT_TRUE(r.records.empty());
-    EXPECT_NE(all_errors(r).find("BAHS entry 0 points outside the file"), std::string::npos);
+    EXPECT_NE(errors_of(r).find("BAHS entry 0 points outside the file"), std::string::npos);
     far = d;
-    put32(far, entry, 0x7ffffff0); // its code
-    EXPECT_NE(all_errors(scan_data(far)).find("BAHS entry 0 points outside the file"), std::string::npos);
+    set_word(far, entry, 0x7ffffff0); // its code
+    EXPECT_NE(errors_of(scan_bytes(far)).find("BAHS entry 0 points outside the file"), std::string::npos);
     // A data blob where the code should be: reported, the rest is read.
     Data blob = d;
-    put32(blob, Bytes(d).u32(0x1c) + Bytes(d).u32(entry), 0x3f800000);
-    r = scan_data(blob);
+    set_word(blob, Bytes(d).u32(0x1c) + Bytes(d).u32(entry), 0x3f800000);
+    r = scan_bytes(blob);
     EXPECT_EQ(r.records.size(), 5u);
-    EXPECT_NE(all_errors(r).find("BAHS: blur variation 0: "), std::string::npos) << all_errors(r);
+    EXPECT_NE(errors_of(r).find("BAHS: blur variation 0: "), std::string::npos) << errors_of(r);
 }
 
 TEST(Bahs, OtherVersionsAndOrders) {
     Data d = bahs(two_programs(), 8);
-    EXPECT_NE(all_errors(scan_data(d)).find("BAHS: version 8 is not known"), std::string::npos);
+    EXPECT_NE(errors_of(scan_bytes(d)).find("BAHS: version 8 is not known"), std::string::npos);
     d = bahs(two_programs());
     std::reverse(d.begin() + 0x0c, d.begin() + 0x10);
-    EXPECT_NE(all_errors(scan_data(d)).find("big-endian"), std::string::npos);
+    EXPECT_NE(errors_of(scan_bytes(d)).find("big-endian"), std::string::npos);
     // A table of programs that does not fit costs names and pairs, and that is said.
     d = bahs(two_programs());
     const uint64_t tables = 0x150 + Bytes(d).u32(0x14);
-    put32(d, tables, 0x7fffffff);
-    const ScanResult r = scan_data(d);
+    set_word(d, tables, 0x7fffffff);
+    const ScanResult r = scan_bytes(d);
     EXPECT_EQ(r.records.size(), 6u);
     EXPECT_TRUE(r.listed.empty());
     EXPECT_NE(all_notes(r).find("table of programs does not fit"), std::string::npos);
@@ -304,10 +272,10 @@ TEST(Vfxb, GraphicsAndComputeOfEitherForm) {
 
 TEST(Vfxb, SectionsOutsideAndInACircle) {
     Data d = vfxb(graphics_bnsh(1), {});
-    put32(d, 0x40 + 0x0c, 0);
-    EXPECT_NE(all_errors(scan_data(d)).find("VFXB: sections form a circle"), std::string::npos);
-    put32(d, 0x40 + 0x0c, 0x7fffffff);
-    EXPECT_NE(all_errors(scan_data(d)).find("VFXB: a section leaves the file"), std::string::npos);
+    set_word(d, 0x40 + 0x0c, 0);
+    EXPECT_NE(errors_of(scan_bytes(d)).find("VFXB: sections form a circle"), std::string::npos);
+    set_word(d, 0x40 + 0x0c, 0x7fffffff);
+    EXPECT_NE(errors_of(scan_bytes(d)).find("VFXB: a section leaves the file"), std::string::npos);
 }
 
 TEST(LayoutArchive, ArchiveShaderOfBothKinds) {
@@ -326,8 +294,8 @@ TEST(LayoutArchive, ArchiveShaderOfBothKinds) {
 TEST(SarcArchive, EntriesWithoutNamesInBothOrders) {
     const std::vector<HashedMember> members = {{0x12345678, graphics_bnsh(1)}, {0x9abcdef0, compute_bnsh(9)}};
     for (const bool big : {false, true}) {
-        const ScanResult r = scan_data(sarc_without_names(members, big));
-        EXPECT_EQ(r.records.size(), 3u) << all_errors(r);
+        const ScanResult r = scan_bytes(sarc_without_names(members, big));
+        EXPECT_EQ(r.records.size(), 3u) << errors_of(r);
         EXPECT_EQ(label(r, graphics(1)[0]), "file/12345678 (variation 0)");
         EXPECT_EQ(label(r, small_pair(Stage::compute, 9)), "file/9abcdef0 (variation 0)");
         EXPECT_TRUE(r.errors.empty());
@@ -338,8 +306,8 @@ TEST(SarcArchive, EveryRuleBroken) {
     const std::vector<Member> members = {{"a", graphics_bnsh(1)}};
     const auto broken = [&](size_t at, uint32_t value) {
         Data d = sarc(members);
-        put32(d, at, value);
-        return all_errors(scan_data(d));
+        set_word(d, at, value);
+        return errors_of(scan_bytes(d));
     };
     const auto has = [](const std::string& text, const char* what) {
         return text.find(what) != std::string::npos;
@@ -353,8 +321,8 @@ TEST(SarcArchive, EveryRuleBroken) {
     EXPECT_TRUE(has(broken(0x2c, 0x7fffffff), "member a leaves the archive"));
     // A name that lies outside the names costs the name only.
     Data d = sarc(members);
-    put32(d, 0x24, 0x01ffffff);
-    const ScanResult r = scan_data(d);
+    set_word(d, 0x24, 0x01ffffff);
+    const ScanResult r = scan_bytes(d);
     EXPECT_EQ(r.records.size(), 2u);
 }
 
@@ -386,8 +354,8 @@ TEST(U8, DirectoriesThatEndOutsideAndNodesOutside) {
     Data d = u8_archive(tree(), true);
     const auto broken = [&](size_t at, uint32_t value) {
         Data copy = d;
-        put32(copy, at, value);
-        return all_errors(scan_data(copy));
+        set_word(copy, at, value);
+        return errors_of(scan_bytes(copy));
     };
     EXPECT_NE(broken(0x20 + 8, 10000).find("more nodes than the table"), std::string::npos);
     EXPECT_NE(broken(0x20 + 12 * 2 + 8, 1).find("ends outside of the one around it"), std::string::npos);
@@ -412,33 +380,33 @@ TEST(BeaReader, BothForms) {
 }
 
 TEST(BeaReader, WrongEntriesAndVersions) {
-    EXPECT_NE(all_errors(scan_data(bea(bea_entries(), 0x20000))).find("BEA: version 0x20000 is not known"),
+    EXPECT_NE(errors_of(scan_bytes(bea(bea_entries(), 0x20000))).find("BEA: version 0x20000 is not known"),
               std::string::npos);
     for (const uint32_t version : {0x10100u, 0x60000u}) {
         const Data d = bea(bea_entries(), version);
         const bool in_place = version >= 0x50000;
         const uint64_t first = in_place ? Bytes(d).u64(0x28) : Bytes(d).u64(Bytes(d).u64(0x28));
         Data copy = d;
-        put32(copy, first, 0);
-        ScanResult r = scan_data(copy);
+        set_word(copy, first, 0);
+        ScanResult r = scan_bytes(copy);
         EXPECT_TRUE(r.records.empty());
-        EXPECT_NE(all_errors(r).find("entry 0 is not an ASST entry"), std::string::npos);
+        EXPECT_NE(errors_of(r).find("entry 0 is not an ASST entry"), std::string::npos);
         // A wrong decoded size costs the entry only.
         copy = d;
-        put32(copy, first + 0x18, Bytes(d).u32(first + 0x18) + 1);
-        r = scan_data(copy);
+        set_word(copy, first + 0x18, Bytes(d).u32(first + 0x18) + 1);
+        r = scan_bytes(copy);
         EXPECT_EQ(r.records.size(), 1u);
-        EXPECT_NE(all_errors(r).find("file/System/shader/m.bfsha: BEA: does not decode to its size"),
+        EXPECT_NE(errors_of(r).find("file/System/shader/m.bfsha: BEA: does not decode to its size"),
                   std::string::npos)
-            << all_errors(r);
+            << errors_of(r);
         // Data outside the file: the index cannot be believed.
         copy = d;
-        put32(copy, first + 0x14, 0x7fffffff);
-        EXPECT_NE(all_errors(scan_data(copy)).find("entry 0 leaves the file"), std::string::npos);
+        set_word(copy, first + 0x14, 0x7fffffff);
+        EXPECT_NE(errors_of(scan_bytes(copy)).find("entry 0 leaves the file"), std::string::npos);
         if (in_place) {
             copy = d;
-            put32(copy, first + 4, 0);
-            EXPECT_NE(all_errors(scan_data(copy)).find("entry 0 has an impossible size"), std::string::npos);
+            set_word(copy, first + 4, 0);
+            EXPECT_NE(errors_of(scan_bytes(copy)).find("entry 0 has an impossible size"), std::string::npos);
         }
     }
 }
@@ -447,7 +415,7 @@ TEST(Cra, NamedAndNotRead) {
     Buffer b;
     b.text(0, "CRA.");
     b.reserve_to(0x1000);
-    const ScanResult r = scan_data(b.bytes, "42");
+    const ScanResult r = scan_bytes(b.bytes, "42");
     ASSERT_EQ(r.errors.size(), 1u);
     EXPECT_NE(r.errors[0].text().find("42: CRA: a scrambled archive indexed by the game's code"),
               std::string::npos);
