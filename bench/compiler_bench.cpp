@@ -23,9 +23,9 @@ const std::vector<CorpusShader>& shaders() {
         const auto folder = test::corpus_folder();
         if (!folder)
             return list;
-        if (auto names = test::corpus_names(*folder))
+        if (auto names = test::corpus_names(*folder / "maxwell-gfx"))
             for (const auto& name : *names)
-                if (auto s = test::load_corpus_shader(*folder, name))
+                if (auto s = test::load_corpus_shader(*folder / "maxwell-gfx", name))
                     list.push_back(*std::move(s));
         return list;
     }();

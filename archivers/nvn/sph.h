@@ -48,7 +48,7 @@ struct Sph {
     uint32_t call_stack_bytes = 0; // per warp; version 3
     uint32_t local_bytes() const { return local_low_bytes + local_high_bytes; }
 
-    uint8_t patch_attributes = 0;            // hull: 16-byte attributes of a patch
+    uint8_t patch_attributes = 0;            // hull: words of a patch, the eight of the levels included
     uint8_t threads_per_input_primitive = 0; // hull: output control points; geometry: invocations
     uint8_t output_topology = 0;             // geometry, domain: SphTopology's numbers
     uint16_t max_output_vertices = 0;        // geometry

@@ -74,6 +74,16 @@ std::string json_list(const std::vector<std::string>& items) {
 }
 
 // Facts of the interface that are single words.
+std::string_view domain_name(TessDomain d) {
+    constexpr std::string_view names[] = {"unknown", "triangles", "quads", "isolines"};
+    return names[static_cast<unsigned>(d)];
+}
+
+std::string_view spacing_name(TessSpacing s) {
+    constexpr std::string_view names[] = {"equal", "fractional_odd", "fractional_even"};
+    return names[static_cast<unsigned>(s)];
+}
+
 std::vector<std::string> flag_list(const ShaderInterface& i) {
     std::vector<std::string> f;
     const auto put = [&](bool on, const char* name) {
@@ -86,6 +96,7 @@ std::vector<std::string> flag_list(const ShaderInterface& i) {
     put(i.per_sample, "per_sample");
     put(i.uses_derivatives, "derivatives");
     put(i.uses_lanes, "lanes");
+    put(i.passthrough, "passthrough");
     return f;
 }
 
@@ -128,6 +139,11 @@ std::string reflection_text(const ProgramReflection& r) {
     if (i.stage == Stage::geometry || i.stage == Stage::mesh)
         s += fmt::format("topology {} input {} max_vertices {} invocations {}\n", i.output_topology,
                          i.input_primitive, i.max_vertices, i.invocations);
+    if (i.stage == Stage::tess_control || i.stage == Stage::tess_evaluation)
+        s += fmt::format("tessellation {} {} {}{} levels {} patch_inputs 0x{:x} patch_outputs 0x{:x} vertices {}\n",
+                         domain_name(i.tess.domain), spacing_name(i.tess.spacing), i.tess.clockwise ? "cw" : "ccw",
+                         i.tess.points ? " points" : "", i.tess_levels, i.patch_inputs, i.patch_outputs,
+                         i.invocations);
     for (size_t k = 0; k < i.bindings.size(); ++k) {
         const Binding& b = i.bindings[k];
         s += fmt::format("binding {} {} slot {} bank {} offset 0x{:x} count {}", k, binding_kind_name(b.kind),
@@ -165,10 +181,14 @@ std::string reflection_json(const ProgramReflection& r) {
     std::string s = fmt::format(
         "{{\"stage\":\"{}\",\"arch\":\"{}\",\"entry\":{},\"flags\":{},\"local_size\":[{},{},{}],"
         "\"shared_bytes\":{},\"local_bytes\":{},\"input_primitive\":{},\"output_topology\":{},"
-        "\"max_vertices\":{},\"invocations\":{},\"bindings\":[",
+        "\"max_vertices\":{},\"invocations\":{},\"tess_domain\":\"{}\",\"tess_spacing\":\"{}\","
+        "\"tess_clockwise\":{},\"tess_points\":{},\"tess_levels\":{},\"patch_inputs\":{},"
+        "\"patch_outputs\":{},\"bindings\":[",
         stage_name(i.stage), arch_name(i.arch), quoted(r.entry.empty() ? "main0" : r.entry),
         json_list(flag_list(i)), i.local_size[0], i.local_size[1], i.local_size[2], i.shared_bytes,
-        i.local_bytes, i.input_primitive, i.output_topology, i.max_vertices, i.invocations);
+        i.local_bytes, i.input_primitive, i.output_topology, i.max_vertices, i.invocations, domain_name(i.tess.domain),
+        spacing_name(i.tess.spacing), i.tess.clockwise, i.tess.points, i.tess_levels, i.patch_inputs,
+        i.patch_outputs);
     for (size_t k = 0; k < i.bindings.size(); ++k) {
         const Binding& b = i.bindings[k];
         s += fmt::format("{}{{\"kind\":\"{}\",\"slot\":{},\"bank\":{},\"offset\":{},\"count\":{}",

@@ -45,6 +45,11 @@ struct ShaderInput {
     std::vector<ResourceFact> facts;
     std::vector<std::pair<uint8_t, Numeric>> vertex_inputs;   // location, type; unlisted: real
     std::vector<std::pair<uint8_t, Numeric>> colour_outputs;  // target, type; unlisted: real
+    // What the guest's draw state decides: vertices of a geometry shader's input primitive (1, 2, 3, 4, 6; 0: taken from
+    // the vertices that the code reads), how a tess_evaluation shader's patches are divided.
+    uint8_t input_primitive = 0;
+    TessMode tess;
+    bool sample_shading = false; // fragment: runs once per sample; centroids are then the sample's own place
     bool trace_handles = false; // --trace-handles: explain each handle in ShaderModule::handle_trace
 };
 

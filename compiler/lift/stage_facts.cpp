@@ -52,6 +52,7 @@ void fill_interface(ShaderModule& shader, const StageFacts& facts) {
     io.local_size = input.local_size;
     io.shared_bytes = input.shared_bytes;
     io.early_tests = input.early_tests;
+    io.per_sample = input.sample_shading;
     io.local_bytes = input.local_bytes;
     if (input.stage == Stage::compute)
         return;
@@ -60,6 +61,21 @@ void fill_interface(ShaderModule& shader, const StageFacts& facts) {
     io.max_vertices = facts.max_output_vertices;
     if (input.stage == Stage::geometry || input.stage == Stage::tess_control)
         io.invocations = facts.threads_per_input_primitive ? facts.threads_per_input_primitive : 1;
+    if (input.stage == Stage::geometry) {
+        io.input_primitive = input.input_primitive;
+        io.passthrough = facts.geometry_passthrough;
+    }
+    if (input.stage == Stage::tess_control) {
+        io.tess_levels = facts.tess_levels_written;
+        // All that the header has room for behind the levels; the passes leave what the code writes.
+        constexpr uint32_t kLevelWords = 8;
+        const uint32_t locations = facts.patch_attributes > kLevelWords ? (facts.patch_attributes - kLevelWords + 3) / 4 : 0;
+        io.patch_outputs = locations < 32 ? (1u << locations) - 1 : ~0u;
+    }
+    if (input.stage == Stage::tess_evaluation) {
+        io.tess_levels = facts.tess_levels_read;
+        io.tess = input.tess;
+    }
     for (uint8_t location = 0; location < 32; ++location) {
         if (const uint8_t mask = facts.generic_inputs(location)) {
             Varying v;

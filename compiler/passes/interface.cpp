@@ -32,6 +32,16 @@ std::optional<Builtin> builtin_of(uint32_t offset, Stage stage, bool input) {
     }
 }
 
+// Which levels a control shader writes tells the domain: the fourth outer or the second inner one quads, the third outer or the
+// first inner one triangles; isolines have two outer ones.
+TessDomain domain_of(uint8_t levels) {
+    if (levels & 0b101000)
+        return TessDomain::quads;
+    if (levels & 0b010100)
+        return TessDomain::triangles;
+    return levels & 0b000011 ? TessDomain::isolines : TessDomain::unknown;
+}
+
 void note(std::vector<Varying>& list, uint32_t location, uint32_t component) {
     for (Varying& v : list)
         if (v.location == location) {
@@ -48,6 +58,9 @@ void note(std::vector<Varying>& list, uint32_t location, uint32_t component) {
 
 Result<void> fill_interface(ShaderModule& shader) {
     ShaderInterface& face = shader.interface;
+    constexpr uint32_t kLevelsEnd = 0x18, kPatchGeneric = 0x20;
+    const uint32_t patch_locations = face.patch_outputs;
+    face.patch_outputs = 0;
     const auto attribute = [&](const llvm::Value* operand, bool input) {
         const auto offset = constant_u32(operand);
         if (!offset)
@@ -56,6 +69,16 @@ Result<void> fill_interface(ShaderModule& shader) {
             note(input ? face.inputs : face.outputs, location, *offset / 4 % 4);
         else if (const auto b = builtin_of(*offset, face.stage, input))
             (input ? face.builtins_read : face.builtins_written) |= builtin_bit(*b);
+    };
+    // Per-patch values lie behind the six tessellation levels, 16 bytes a location; at a run-time address they may be any.
+    const auto patch = [&](const llvm::Value* operand, uint32_t& mask) {
+        const auto offset = constant_u32(operand);
+        if (!offset)
+            mask |= patch_locations;
+        else if (*offset >= kPatchGeneric && *offset < kPatchGeneric + 16 * 32)
+            mask |= 1u << ((*offset - kPatchGeneric) / 16);
+        else if (*offset < kLevelsEnd)
+            face.tess_levels |= static_cast<uint8_t>(1u << *offset / 4);
     };
     for (llvm::BasicBlock& block : *shader.main)
         for (llvm::Instruction& inst : block) {
@@ -80,6 +103,8 @@ Result<void> fill_interface(ShaderModule& shader) {
             case Intrinsic::helper: face.builtins_read |= builtin_bit(Builtin::helper); break;
             case Intrinsic::frag_depth: face.builtins_written |= builtin_bit(Builtin::frag_depth); break;
             case Intrinsic::frag_mask: face.builtins_written |= builtin_bit(Builtin::sample_mask); break;
+            case Intrinsic::patch_load: patch(call->getArgOperand(0), face.patch_inputs); break;
+            case Intrinsic::patch_store: patch(call->getArgOperand(0), face.patch_outputs); break;
             case Intrinsic::attr_load:
             case Intrinsic::attr_interp: attribute(call->getArgOperand(0), true); break;
             case Intrinsic::attr_store: attribute(call->getArgOperand(0), false); break;
@@ -137,6 +162,8 @@ Result<void> fill_interface(ShaderModule& shader) {
             default: break;
             }
         }
+    if (face.stage == Stage::tess_control)
+        face.tess.domain = domain_of(face.tess_levels);
     if (face.bindings.size() > kMaxBindings) {
         Error error{std::to_string(face.bindings.size()) + " bindings, over the limit of " +
                     std::to_string(kMaxBindings)};

@@ -20,6 +20,8 @@ constexpr Pass kPasses[] = {
     {"make_derivatives", make_derivatives},
     {"trace_handles", trace_handles},             // textures, samplers, images
     {"global_to_storage", global_to_storage},     // storage buffers
+    {"resolve_vertices", resolve_vertices},       // of geometry and tessellation
+    {"emit_passthrough", emit_passthrough},
     {"remove_dead_code", remove_dead_code},       // so that words only addresses were made of bind nothing
     {"raw_memory", raw_memory},                   // what no buffer stands behind
     {"bind_constant_banks", bind_constant_banks}, // uniform buffers and driver words

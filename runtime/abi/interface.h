@@ -57,6 +57,16 @@ struct FragmentOutput {
     Numeric numeric = Numeric::real;
 };
 
+// How the tessellator divides a patch: state of the tess_evaluation stage that the code itself does not show.
+enum class TessDomain : uint8_t { unknown, triangles, quads, isolines };
+enum class TessSpacing : uint8_t { equal, fractional_odd, fractional_even };
+struct TessMode {
+    TessDomain domain = TessDomain::unknown;
+    TessSpacing spacing = TessSpacing::equal;
+    bool clockwise = false;
+    bool points = false; // point mode
+};
+
 struct ShaderInterface {
     Stage stage = Stage::compute;
     Arch arch = Arch::sm53;
@@ -76,10 +86,15 @@ struct ShaderInterface {
     bool uses_derivatives = false;
     bool uses_lanes = false; // vote, shuffle, match
     // Geometry and tessellation.
-    uint8_t input_primitive = 0;
+    uint8_t input_primitive = 0; // geometry: vertices of the input primitive that the module is made for: 1, 2, 3,
+                                 // with adjacency 4 (lines) and 6; the draw decides, stage_state.h changes it
     uint8_t output_topology = 0; // SPH: 1 points, 6 line strip, 7 triangle strip
     uint32_t max_vertices = 0;
-    uint32_t invocations = 1;
+    uint32_t invocations = 1;  // geometry; tess_control: vertices of the output patch
+    bool passthrough = false;  // geometry: the input primitive leaves as it is (SPH word 0 bit 24)
+    TessMode tess;             // tess_control: the domain that the written levels tell, or unknown
+    uint8_t tess_levels = 0;   // read or written, the SPH's bits: outer 0..3, inner 0..1
+    uint32_t patch_inputs = 0, patch_outputs = 0; // bit per location of per-patch values
 };
 
 // Builtin values, as bits of builtins_read / builtins_written.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint8_t kCentroid = 1, kPerSample = 2;
 constexpr uint32_t kEarlyTests = 1, kDemotes = 2, kWritesMemory = 4, kSampleRate = 8, kDerivatives = 16,
-                   kLanes = 32;
+                   kLanes = 32, kPassthrough = 64;
 constexpr uint32_t kMaxVaryings = 64; // 32 locations; twice that is never reached
 
 std::vector<pack::Varying> pack_varyings(const std::vector<Varying>& in) {
@@ -66,6 +66,22 @@ bool unpack_binding(const pack::Binding& in, Binding& out) {
     return true;
 }
 
+// Bits 0..1 domain, 2..3 spacing, 4 clockwise, 5 point mode.
+uint8_t pack_tess_mode(const TessMode& m) {
+    return static_cast<uint8_t>(static_cast<unsigned>(m.domain) | static_cast<unsigned>(m.spacing) << 2 |
+                                (m.clockwise ? 16u : 0u) | (m.points ? 32u : 0u));
+}
+
+bool unpack_tess_mode(uint8_t bits, TessMode& m) {
+    if (bits >> 6 || (bits >> 2 & 3) > static_cast<unsigned>(TessSpacing::fractional_even))
+        return false;
+    m.domain = static_cast<TessDomain>(bits & 3);
+    m.spacing = static_cast<TessSpacing>(bits >> 2 & 3);
+    m.clockwise = bits & 16;
+    m.points = bits & 32;
+    return true;
+}
+
 std::string text(const flatbuffers::String* s) {
     return s ? s->str() : std::string();
 }
@@ -89,7 +105,8 @@ std::vector<uint8_t> encode_reflection(const ProgramReflection& r) {
         colours.emplace_back(c.target, c.components, static_cast<uint8_t>(c.numeric));
     const uint32_t flags = (i.early_tests ? kEarlyTests : 0) | (i.demotes ? kDemotes : 0) |
                            (i.writes_memory ? kWritesMemory : 0) | (i.per_sample ? kSampleRate : 0) |
-                           (i.uses_derivatives ? kDerivatives : 0) | (i.uses_lanes ? kLanes : 0);
+                           (i.uses_derivatives ? kDerivatives : 0) | (i.uses_lanes ? kLanes : 0) |
+                           (i.passthrough ? kPassthrough : 0);
     // One object after the other, so that the order of bytes is that of these lines with any C++ compiler.
     const auto entry = b.CreateString(r.entry.empty() ? kEntryMain : r.entry);
     const auto fb_bindings = b.CreateVector(bindings);
@@ -103,7 +120,8 @@ std::vector<uint8_t> encode_reflection(const ProgramReflection& r) {
         b, static_cast<uint8_t>(i.stage), static_cast<uint8_t>(i.arch), entry, fb_bindings, fb_inputs,
         fb_outputs, fb_colours, i.builtins_read, i.builtins_written, i.local_size[0], i.local_size[1],
         i.local_size[2], i.shared_bytes, i.local_bytes, flags, i.input_primitive, i.output_topology,
-        i.max_vertices, i.invocations, constants, losses, origin);
+        i.max_vertices, i.invocations, constants, losses, origin, pack_tess_mode(i.tess), i.tess_levels,
+        i.patch_inputs, i.patch_outputs);
     pack::FinishReflectionBuffer(b, root);
     return {b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()};
 }
@@ -151,10 +169,16 @@ Result<ProgramReflection> decode_reflection(std::span<const uint8_t> bytes) {
     i.per_sample = in.flags() & kSampleRate;
     i.uses_derivatives = in.flags() & kDerivatives;
     i.uses_lanes = in.flags() & kLanes;
+    i.passthrough = in.flags() & kPassthrough;
     i.input_primitive = in.input_primitive();
     i.output_topology = in.output_topology();
     i.max_vertices = in.max_vertices();
     i.invocations = in.invocations();
+    if (!unpack_tess_mode(in.tess_mode(), i.tess))
+        return Error{"a tessellation mode has a value that the format does not know"};
+    i.tess_levels = in.tess_levels();
+    i.patch_inputs = in.patch_inputs();
+    i.patch_outputs = in.patch_outputs();
     if (in.constants())
         r.constants.assign(in.constants()->begin(), in.constants()->end());
     if (in.losses())

@@ -190,8 +190,12 @@ Comparison compare(const CorpusShader& shader, const Scene& scene, const Prepare
     if (!reference.depth.empty())
         c.texels("depth", VK_FORMAT_D32_SFLOAT, {}, reference.depth, ours.depth);
 
+    if (reference_job.record_buffer && our_job.record_buffer)
+        c.buffer("patch record", reference_job.record_kinds,
+                 reference_job.job.buffers[*reference_job.record_buffer].bytes,
+                 reference.buffers[*reference_job.record_buffer], ours.buffers[*our_job.record_buffer], false);
+
     // Captured outputs: each word of the reference's, looked up in ours by location and component.
-    const auto& g = scene.job.graphics;
     for (const Capture& e : reference_job.captures) {
         if (ignored && e.name == ignored)
             continue;
@@ -213,13 +217,13 @@ Comparison compare(const CorpusShader& shader, const Scene& scene, const Prepare
                 c.note(name + " is missing", WordKind::u32, 0, 0);
                 continue;
             }
-            for (uint32_t n = 0; n < g.vertices * g.instances; ++n) {
+            for (uint32_t n = 0; n < reference_job.captured_vertices; ++n) {
                 const uint32_t x =
                     word(reference.feedback[0], (n * reference_job.capture_stride + e.offset) / 4 + w);
                 const uint32_t y =
                     word(ours.feedback[0], (n * our_job.capture_stride + found->offset) / 4 + index);
                 ++c.out.compared;
-                ++c.out.changed;
+                c.out.changed += x != 0;
                 c.out.varied += n && x != word(reference.feedback[0],
                                                ((n - 1) * reference_job.capture_stride + e.offset) / 4 + w);
                 if (e.type == BaseType::real ? !close(as_float(x), as_float(y)) : x != y)

@@ -35,6 +35,9 @@ struct CorpusShader {
     std::optional<std::array<uint32_t, 3>> local_size; // nothing: set at draw time
     uint32_t shared_bytes = 0, local_bytes = 0;
     bool early_tests = false, per_sample = false;
+    Arch arch = Arch::sm53;
+    TessMode tess;                // tess_evaluation
+    uint8_t input_primitive = 0;  // geometry: the draw's, as the reference's source declares it
     std::vector<uint8_t> sph, code, constants;
     std::vector<uint32_t> reference; // SPIR-V of the same source
 };
@@ -54,11 +57,33 @@ uint32_t locations_of(std::string_view type);
 
 // The folder ../shared/corpus beside the repository, or $DMSH_SHARED/corpus; nothing if it does not exist.
 std::optional<std::filesystem::path> corpus_folder();
-// Names in the manifest of `folder`/maxwell-gfx, sorted.
+
+// How the files of a folder are laid out; told by its manifest.json (README of each corpus).
+enum class Format { graphics, cuda, glslc };
+
+struct CorpusEntry {
+    std::string name;    // of the row; unique in the folder
+    std::string program; // first part of the file names
+    std::string variant; // cuda: "53", "86", "86b"
+    Stage stage = Stage::compute;
+    Arch arch = Arch::sm53;
+    std::string file; // glslc: the code
+};
+
+// A folder with a manifest.json. Entries are sorted by name.
+struct Corpus {
+    std::filesystem::path folder;
+    Format format = Format::graphics;
+    const GuestAbi* abi = nullptr;
+    std::vector<CorpusEntry> entries;
+};
+
+// Reads `folder`/manifest.json: a list of kernels (cuda), or an object with "shaders" (graphics) or "programs" (glslc). Entries
+// without a name are skipped; an architecture or stage that is not known is an error that names it.
+Result<Corpus> load_corpus(const std::filesystem::path& folder);
+// Names of the sm_53 shaders of a graphics corpus.
 Result<std::vector<std::string>> corpus_names(const std::filesystem::path& folder);
-// The same for kernels with sm_53 code in `folder`/cuda and programs in `folder`/nvidia-glslc.
-Result<std::vector<std::string>> cuda_names(const std::filesystem::path& folder);
-Result<std::vector<std::string>> headsurface_names(const std::filesystem::path& folder);
+// One shader of a graphics corpus. Fields that its description lacks have their defaults.
 Result<CorpusShader> load_corpus_shader(const std::filesystem::path& folder, const std::string& name);
 
 // What translate() reads. Spans point into `shader`.

@@ -14,21 +14,9 @@
 namespace dmsh::test {
 namespace {
 
-// One corpus: its name, its shaders, and how one is proved.
-struct Set {
-    const char* name;
-    Result<std::vector<std::string>> (*names)(const std::filesystem::path&);
-    Verdict (*prove)(const std::filesystem::path&, const std::string&, const ProofOptions&);
-};
-
-constexpr Set kSets[] = {
-    {"maxwell-gfx", corpus_names, prove},
-    {"cuda", cuda_names, prove_cuda},
-    {"nvidia-glslc", headsurface_names, prove_headsurface},
-};
-
-constexpr const char* kUsage = R"(usage: corpus_runner [options] [NAME-PART...]
-  --set NAME           maxwell-gfx (default), cuda or nvidia-glslc
+constexpr const char* kUsage = R"(usage: corpus_runner [DIR] [options] [NAME-PART...]
+DIR holds a manifest.json like those under ../shared/corpus; the default is ../shared/corpus/maxwell-gfx.
+  --set NAME           the folder NAME of ../shared/corpus
   --list               names only
   --one NAME           run one shader in this process, print its verdict as JSON
   --json               all verdicts as one JSON array instead of the table
@@ -39,7 +27,8 @@ constexpr const char* kUsage = R"(usage: corpus_runner [options] [NAME-PART...]
   --update FILE        write that list
   --jobs N             children at a time (default 2)
   --seconds N          time limit per shader (default 30)
-Without a corpus it says so and exits 0.
+Marks: + passed, - failed, x failed or not to be asked here and listed in exceptions.tsv with its proof, . not asked.
+Exits 1 where a mark is '-'; with --expected where an entry got worse. Without a corpus it says so and exits 0.
 )";
 
 struct Child {
@@ -88,6 +77,7 @@ Verdict finish(Child& c, bool timed_out, const std::map<std::string, Verdict>& k
         return verdict_from_json(j);
     Verdict v = known.at(c.name);
     v.status = timed_out ? Status::timeout : Status::crashed;
+    v.mark(Check::oracle) = Mark::failed;
     v.text = timed_out             ? "stopped"
              : WIFSIGNALED(status) ? strsignal(WTERMSIG(status))
                                    : "exit " + std::to_string(WEXITSTATUS(status));
@@ -134,10 +124,21 @@ void print_table(const std::vector<Verdict>& verdicts) {
     std::map<Stage, std::map<Status, int>> totals;
     std::map<Status, int> all;
     int cross = 0, cross_right = 0;
+    int failed = 0, excepted = 0;
+    printf("%-40s %-15s %-16s %-8s %6s %8s  %s\n", "entry", "stage", "status", "DLTSMZVO", "instr.", "bytes",
+           "(decode, listing, translate, spirv-val, MSL, size, verify, oracle)");
     for (const auto& v : verdicts) {
         std::string text = v.text.substr(0, v.text.find('\n')).substr(0, 160);
-        printf("%-40s %-14s %-16s %5u  %s\n", v.name.c_str(), std::string(stage_name(v.stage)).c_str(),
-               std::string(status_name(v.status)).c_str(), v.instructions, text.c_str());
+        if (!v.exception.empty())
+            text += (text.empty() ? "" : " | ") + v.exception;
+        std::string marks;
+        for (const Mark m : v.marks)
+            marks += static_cast<char>(m);
+        printf("%-40s %-15s %-16s %-8s %6u %8zu  %s\n", v.name.c_str(), std::string(stage_name(v.stage)).c_str(),
+               std::string(status_name(v.status)).c_str(), marks.c_str(), v.instructions, v.spirv_bytes,
+               text.c_str());
+        failed += !v.passed();
+        excepted += v.passed() && !v.exception.empty();
         ++totals[v.stage][v.status];
         ++all[v.status];
         cross += v.cross_checked;
@@ -157,6 +158,7 @@ void print_table(const std::vector<Verdict>& verdicts) {
         line(std::string(stage_name(stage)).c_str(), counts);
     line("all", all);
     printf("cross-checked    %4d:  matches %d\n", cross, cross_right);
+    printf("passed %zu, excepted %d, failed %d\n", verdicts.size() - static_cast<size_t>(failed + excepted), excepted, failed);
 }
 
 int compare_expected(const std::vector<Verdict>& verdicts, const std::string& file) {
@@ -188,7 +190,7 @@ int compare_expected(const std::vector<Verdict>& verdicts, const std::string& fi
 int run(int argc, char** argv) {
     std::vector<std::string> parts, passed;
     std::string one, expected, update;
-    const Set* set = kSets;
+    std::filesystem::path folder;
     bool list = false, json = false;
     size_t jobs = 2;
     int seconds = 30;
@@ -197,14 +199,11 @@ int run(int argc, char** argv) {
         const std::string a = argv[i];
         auto value = [&]() -> std::string { return i + 1 < argc ? argv[++i] : ""; };
         if (a == "--set") {
-            const std::string name = value();
-            set = std::find_if(std::begin(kSets), std::end(kSets),
-                               [&](const Set& s) { return s.name == name; });
-            if (set == std::end(kSets)) {
-                fputs(kUsage, stderr);
-                return 2;
-            }
-            passed.insert(passed.end(), {a, name});
+            folder = value();
+            if (const auto root = corpus_folder())
+                folder = *root / folder;
+        } else if (a == "--folder") { // how children are told
+            folder = value();
         } else if (a == "--list")
             list = true;
         else if (a == "--one")
@@ -231,43 +230,48 @@ int run(int argc, char** argv) {
         else if (a.starts_with("-")) {
             fputs(kUsage, stderr);
             return 2;
-        } else
+        } else if (folder.empty() && std::filesystem::is_directory(a))
+            folder = a;
+        else
             parts.push_back(a);
     }
     // One rasterizer thread: the order of atomics is then the same for both modules.
     setenv("LP_NUM_THREADS", "1", 0);
-    const auto folder = corpus_folder();
-    if (!folder) {
-        printf("skipped: no ../shared/corpus\n");
+    if (folder.empty())
+        if (const auto root = corpus_folder())
+            folder = *root / "maxwell-gfx";
+    if (folder.empty() || !std::filesystem::exists(folder)) {
+        printf("skipped: no corpus at %s\n", folder.empty() ? "../shared/corpus" : folder.c_str());
         return 0;
     }
+    const auto corpus = load_corpus(folder);
+    if (!corpus) {
+        std::cerr << corpus.error().text() << "\n";
+        return 1;
+    }
     if (!one.empty()) {
-        std::cout << to_json(set->prove(*folder, one, options))
+        const auto entry = std::find_if(corpus->entries.begin(), corpus->entries.end(),
+                                        [&](const CorpusEntry& e) { return e.name == one; });
+        if (entry == corpus->entries.end()) {
+            std::cerr << one << ": no such entry\n";
+            return 1;
+        }
+        std::cout << to_json(prove(*corpus, *entry, options))
                          .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
                   << std::endl;
         // Driver threads may still be winding down; there is nothing left to save.
         _exit(0);
     }
-    auto all = set->names(*folder);
-    if (!all) {
-        std::cerr << all.error().text() << "\n";
-        return 1;
-    }
+    passed.insert(passed.end(), {"--folder", folder.string()});
     std::vector<std::string> names;
-    for (const auto& n : *all)
-        if (parts.empty() || std::any_of(parts.begin(), parts.end(),
-                                         [&](const std::string& p) { return n.find(p) != n.npos; }))
-            names.push_back(n);
     std::map<std::string, Verdict> known;
-    for (const auto& n : names) {
-        known[n].name = n;
-        if (set != kSets)
-            continue;
-        if (auto s = load_corpus_shader(*folder, n)) {
-            known[n].stage = s->stage;
-            known[n].cross_checked = s->cross_checked;
+    for (const CorpusEntry& e : corpus->entries)
+        if (parts.empty() || std::any_of(parts.begin(), parts.end(),
+                                         [&](const std::string& p) { return e.name.find(p) != e.name.npos; })) {
+            names.push_back(e.name);
+            known[e.name].name = e.name;
+            known[e.name].stage = e.stage;
         }
-    }
     if (list) {
         for (const auto& n : names)
             puts(n.c_str());
@@ -287,7 +291,9 @@ int run(int argc, char** argv) {
         for (const auto& v : verdicts)
             out << v.name << '\t' << status_name(v.status) << '\n';
     }
-    return expected.empty() ? 0 : compare_expected(verdicts, expected);
+    if (!expected.empty())
+        return compare_expected(verdicts, expected);
+    return std::all_of(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.passed(); }) ? 0 : 1;
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // Companion stages and draw state for the corpus's graphics shaders.
 #include "tests/corpus/draw.h"
+#include "tests/corpus/primitives.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -12,40 +13,11 @@ constexpr uint32_t kVertices = 66; // of a vertex shader's draw
 constexpr uint32_t kInstances = 2;
 constexpr uint32_t kCells = 4; // a fragment shader draws kCells x kCells quads of two triangles
 constexpr uint32_t kGridVertices = kCells * kCells * 6;
-// Behind the varyings of each vertex: position and clip distances.
-constexpr uint32_t kRecordWords = kVaryingWords + 16;
 
 uint32_t bits(float f) {
     uint32_t u;
     memcpy(&u, &f, 4);
     return u;
-}
-
-uint32_t hash(std::string_view seed, uint32_t a, uint32_t b) {
-    uint64_t z = 0xcbf29ce484222325ull;
-    for (char c : seed)
-        z = (z ^ static_cast<uint8_t>(c)) * 0x100000001b3ull;
-    z += (uint64_t{a} << 32 | b) * 0x9e3779b97f4a7c15ull;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return static_cast<uint32_t>((z ^ (z >> 31)) >> 20);
-}
-
-float real(std::string_view seed, uint32_t a, uint32_t b, float low, float high) {
-    const float f = static_cast<float>(hash(seed, a, b) & 0xffffff) / 16777216.0f;
-    return std::round((low + (high - low) * f) * 4096.0f) / 4096.0f;
-}
-
-uint32_t whole(std::string_view seed, uint32_t a, uint32_t b, const Tuning& t) {
-    const uint32_t h = hash(seed, a, b);
-    return t.wide_integers ? h : h % static_cast<uint32_t>(t.integer_limit);
-}
-
-std::string glsl_type(BaseType type, uint32_t components) {
-    static const char* scalar[] = {"float", "int", "uint"};
-    static const char* vector[] = {"vec", "ivec", "uvec"};
-    const auto t = static_cast<unsigned>(type);
-    return components == 1 ? scalar[t] : vector[t] + std::to_string(components);
 }
 
 bool reads(const std::vector<IoVariable>& list, spv::BuiltIn builtin) {
@@ -65,8 +37,8 @@ void add_vertex_attributes(Scene& scene, const CorpusShader& shader, const Tunin
             a.data.resize(kVertices * 16);
             for (uint32_t w = 0; w < kVertices * 4; ++w) {
                 const uint32_t word = numeric == Numeric::real
-                                          ? bits(real(shader.name, a.location, w, t.low, t.high))
-                                          : whole(shader.name, a.location, w, t);
+                                          ? bits(seeded_real(shader.name, a.location, w, t.low, t.high))
+                                          : seeded_integer(shader.name, a.location, w, t);
                 memcpy(&a.data[w * 4], &word, 4);
             }
             scene.job.graphics.attributes.push_back(std::move(a));
@@ -77,34 +49,28 @@ void add_vertex_attributes(Scene& scene, const CorpusShader& shader, const Tunin
 }
 
 void add_grid(Scene& scene, const CorpusShader& shader, const Reflection& reference, const Tuning& t) {
-    std::vector<BaseType> types(kVaryingWords, BaseType::real);
-    for (const auto& v : reference.inputs)
-        if (v.builtin < 0)
-            for (uint32_t i = 0; i < v.count; ++i)
-                for (uint32_t c = 0; c < v.components; ++c)
-                    if (const uint32_t at = (v.location + i) * 4 + v.component + c; at < kVaryingWords)
-                        types[at] = v.type;
+    const std::vector<BaseType> types = varying_types(reference.inputs);
     scene.varyings.assign(size_t{kGridVertices} * kRecordWords, 0);
     const float spread = (t.high - t.low) / 24.0f;
     for (uint32_t n = 0; n < kGridVertices; ++n) {
         uint32_t* record = &scene.varyings[size_t{n} * kRecordWords];
         const uint32_t cell = n / 6;
         for (uint32_t w = 0; w < kVaryingWords; ++w)
-            record[w] = types[w] == BaseType::real ? bits(real(shader.name, cell + 1000, w, t.low, t.high) +
-                                                          real(shader.name, n + 2000, w, -spread, spread))
-                                                   : whole(shader.name, n, w, t);
+            record[w] = types[w] == BaseType::real ? bits(seeded_real(shader.name, cell + 1000, w, t.low, t.high) +
+                                                          seeded_real(shader.name, n + 2000, w, -spread, spread))
+                                                   : seeded_integer(shader.name, n, w, t);
         // Corners of the cell's two triangles; every other cell is wound the other way round.
         static constexpr uint8_t corners[2][6] = {{0, 1, 2, 2, 1, 3}, {0, 2, 1, 2, 3, 1}};
         const uint32_t corner = corners[(cell + cell / kCells) & 1][n % 6];
         const float size = 2.0f / kCells;
         const float x = -1.0f + size * static_cast<float>(cell % kCells + (corner & 1));
         const float y = -1.0f + size * static_cast<float>(cell / kCells + (corner >> 1));
-        const float w = real(shader.name, cell * 4 + corner, 7, 1.0f, 2.0f);
-        const float z = real(shader.name, cell * 4 + corner, 8, 0.1f, 0.9f);
+        const float w = seeded_real(shader.name, cell * 4 + corner, 7, 1.0f, 2.0f);
+        const float z = seeded_real(shader.name, cell * 4 + corner, 8, 0.1f, 0.9f);
         const float position[4] = {x * w, y * w, z * w, w};
         memcpy(&record[kVaryingWords], position, sizeof position);
         for (uint32_t i = 0; i < 8; ++i)
-            record[kVaryingWords + 4 + i] = bits(real(shader.name, n, 100 + i, 0.1f, 1.0f));
+            record[kVaryingWords + 4 + i] = bits(seeded_real(shader.name, n, 100 + i, 0.1f, 1.0f));
     }
     auto& g = scene.job.graphics;
     g.vertices = kGridVertices;
@@ -142,6 +108,8 @@ void add_grid(Scene& scene, const CorpusShader& shader, const Reflection& refere
             target.clear = {7, 7, 7, 7};
         }
     }
+    if (t.single)
+        g.width = g.height = 1;
     g.depth = true;
     if (reference.early_tests) {
         g.depth_compare = VK_COMPARE_OP_LESS;
@@ -149,8 +117,47 @@ void add_grid(Scene& scene, const CorpusShader& shader, const Reflection& refere
     }
 }
 
-// A vertex shader that feeds the inputs of a fragment shader from the varyings buffer.
-std::string feeding_vertex_shader(const Reflection& fragment, bool points) {
+} // namespace
+
+uint32_t seeded_word(std::string_view seed, uint32_t a, uint32_t b) {
+    uint64_t z = 0xcbf29ce484222325ull;
+    for (char c : seed)
+        z = (z ^ static_cast<uint8_t>(c)) * 0x100000001b3ull;
+    z += (uint64_t{a} << 32 | b) * 0x9e3779b97f4a7c15ull;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return static_cast<uint32_t>((z ^ (z >> 31)) >> 20);
+}
+
+float seeded_real(std::string_view seed, uint32_t a, uint32_t b, float low, float high) {
+    const float f = static_cast<float>(seeded_word(seed, a, b) & 0xffffff) / 16777216.0f;
+    return std::round((low + (high - low) * f) * 4096.0f) / 4096.0f;
+}
+
+uint32_t seeded_integer(std::string_view seed, uint32_t a, uint32_t b, const Tuning& t) {
+    const uint32_t h = seeded_word(seed, a, b);
+    return t.wide_integers ? h : h % static_cast<uint32_t>(t.integer_limit);
+}
+
+std::string glsl_type(BaseType type, uint32_t components) {
+    static const char* scalar[] = {"float", "int", "uint"};
+    static const char* vector[] = {"vec", "ivec", "uvec"};
+    const auto t = static_cast<unsigned>(type);
+    return components == 1 ? scalar[t] : vector[t] + std::to_string(components);
+}
+
+std::vector<BaseType> varying_types(const std::vector<IoVariable>& list) {
+    std::vector<BaseType> types(kVaryingWords, BaseType::real);
+    for (const auto& v : list)
+        if (v.builtin < 0)
+            for (uint32_t i = 0; i < v.count; ++i)
+                for (uint32_t c = 0; c < v.components; ++c)
+                    if (const uint32_t at = (v.location + i) * 4 + v.component + c; at < kVaryingWords)
+                        types[at] = v.type;
+    return types;
+}
+
+std::string feeding_vertex_shader(const Reflection& consumer, bool points) {
     std::string text = "#version 450\nlayout(set = " + std::to_string(kHarnessSet) +
                        ", binding = 0) readonly buffer V { uint words[]; };\n";
     std::string body = "uint at = uint(gl_VertexIndex) * " + std::to_string(kRecordWords) + "u;\n";
@@ -160,7 +167,7 @@ std::string feeding_vertex_shader(const Reflection& fragment, bool points) {
                : v.type == BaseType::sint ? "int(" + word(index) + ")"
                                           : word(index);
     };
-    for (const auto& v : fragment.inputs) {
+    for (const auto& v : consumer.inputs) {
         if (v.builtin == static_cast<int32_t>(spv::BuiltIn::ClipDistance)) {
             text += "out gl_PerVertex { vec4 gl_Position; float gl_PointSize; float gl_ClipDistance[" +
                     std::to_string(v.count) + "]; };\n";
@@ -189,10 +196,11 @@ std::string feeding_vertex_shader(const Reflection& fragment, bool points) {
             ", " + word(kVaryingWords + 2) + ", " + word(kVaryingWords + 3) + "));\n";
     if (points)
         body += "gl_PointSize = 5.0;\n";
+    else if (reads(consumer.inputs, spv::BuiltIn::PointSize))
+        body += "gl_PointSize = uintBitsToFloat(" + word(kVaryingWords + 12) + ");\n";
     return text + "void main() {\n" + body + "}\n";
 }
 
-} // namespace
 
 void add_draw_state(Scene& scene, const CorpusShader& shader, const Reflection& reference) {
     const Tuning& t = tuning(shader.name);
@@ -200,6 +208,9 @@ void add_draw_state(Scene& scene, const CorpusShader& shader, const Reflection& 
         add_vertex_attributes(scene, shader, t);
     if (shader.stage == Stage::fragment)
         add_grid(scene, shader, reference, t);
+    if (shader.stage == Stage::geometry || shader.stage == Stage::tess_control ||
+        shader.stage == Stage::tess_evaluation)
+        add_primitives(scene, shader, reference);
 }
 
 Result<PreparedJob> prepare(const CorpusShader& shader, const Scene& scene, Job job,
@@ -224,6 +235,7 @@ Result<PreparedJob> prepare(const CorpusShader& shader, const Scene& scene, Job 
             return capturing.error();
         out.captures = capturing->captures;
         out.capture_stride = capturing->stride;
+        out.captured_vertices = out.job.graphics.vertices * out.job.graphics.instances;
         out.code.push_back(std::move(capturing->words));
         out.job.graphics.feedback_bytes[0] =
             std::max(out.capture_stride, 4u) * out.job.graphics.vertices * out.job.graphics.instances;
@@ -247,7 +259,9 @@ Result<PreparedJob> prepare(const CorpusShader& shader, const Scene& scene, Job 
         out.job.stages.push_back({VK_SHADER_STAGE_FRAGMENT_BIT, out.code[1], reflection->entry, {}});
         return out;
     }
-    return Error{"no draw for stage " + std::string(stage_name(shader.stage)) + " yet"};
+    if (auto r = prepare_primitives(shader, scene, words, *reflection, out); !r)
+        return r.error();
+    return out;
 }
 
 } // namespace dmsh::test

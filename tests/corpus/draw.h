@@ -1,7 +1,8 @@
 // Turns a shader and its resources into a whole job: the shader alone for compute, captured outputs for
-// vertex shaders, a generated vertex stage and targets for fragment shaders.
+// vertex shaders, a generated vertex stage and targets for fragment shaders, captured primitives for the rest.
 #pragma once
 #include "tests/corpus/scene.h"
+#include <optional>
 
 namespace dmsh::test {
 
@@ -9,7 +10,10 @@ struct PreparedJob {
     Job job;
     std::vector<std::vector<uint32_t>> code; // what job.stages point into
     std::vector<Capture> captures;           // transform feedback
-    uint32_t capture_stride = 0;
+    uint32_t capture_stride = 0, captured_vertices = 0;
+    // What a control shader left per patch, and the kinds of its words.
+    std::optional<uint32_t> record_buffer; // of job.buffers
+    std::vector<WordKind> record_kinds;
 };
 
 // Draw state that both sides share: attributes, varyings, targets. Needs the reference's inputs and outputs.

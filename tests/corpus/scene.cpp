@@ -203,7 +203,7 @@ std::vector<uint8_t> driver_bank(const CorpusShader& shader, const Scene& scene)
         if (slot >= table.count)
             return;
         const uint32_t at = table.base + table.stride * slot;
-        put_word(c0, at, 0x10000 * (slot + 1));
+        put_word(c0, at, kStorageStride * (slot + 1));
         put_word(c0, at + 4, kind);
         put_word(c0, at + 8, static_cast<uint32_t>(size));
     };
@@ -233,15 +233,6 @@ std::vector<uint8_t> driver_bank(const CorpusShader& shader, const Scene& scene)
     return c0;
 }
 
-// c[1]. Where the code multiplies dFdy by the compiler's own y-transform, its word is there but not filled
-// in.
-std::vector<uint8_t> constants_bank(const CorpusShader& shader) {
-    std::vector<uint8_t> c1 = shader.constants;
-    if (tuning(shader.name).y_transform)
-        put_word(c1, 0, bits(1.0f));
-    return c1;
-}
-
 std::vector<uint8_t> handle_bank(const Scene& scene) {
     const GuestAbi& abi = guest_abi(GuestAbiId::nvn);
     std::vector<uint8_t> c2(kBankBytes);
@@ -259,6 +250,17 @@ std::vector<uint8_t> handle_bank(const Scene& scene) {
 }
 
 } // namespace
+
+std::array<std::vector<uint8_t>, 18> constant_banks(const CorpusShader& shader, const Scene& scene) {
+    std::array<std::vector<uint8_t>, 18> banks;
+    banks[0] = driver_bank(shader, scene);
+    banks[1] = shader.constants;
+    banks[2] = handle_bank(scene);
+    for (const auto& [slot, buffer] : scene.uniforms)
+        if (slot + 3 < banks.size())
+            banks[slot + 3] = scene.job.buffers[buffer].bytes;
+    return banks;
+}
 
 Result<Scene> make_scene(const CorpusShader& shader, const Reflection& reference) {
     Scene scene;
@@ -388,7 +390,7 @@ Result<Job> translated_job(const CorpusShader& shader, const Scene& scene, const
                 break;
             case BindingKind::constants:
                 d.type = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
-                d.resource = bank(constants_bank(shader));
+                d.resource = bank(shader.constants);
                 break;
             case BindingKind::handles:
                 d.type = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;

@@ -42,9 +42,9 @@ struct Tuning {
     float low = -2.0f, high = 2.0f;          // floats
     std::array<uint32_t, 3> groups{0, 0, 0}; // 0: chosen by the local size
     int integer_limit = 16;
+    bool single = false;    // fragment: one pixel, so that nothing contends
     bool unordered = false; // results are a set: compared sorted (buffers as 16-byte records)
     std::vector<Poke> pokes{};
-    bool y_transform = false;             // c[1][0] is the compiler's y-transform, 0 in the file: made 1
     float floor = 0;                      // absolute tolerance above kFloor
     const char* ignored_output = nullptr; // "location.component" of a captured output
     const char* skip = nullptr;           // why results cannot be compared
@@ -53,6 +53,13 @@ const Tuning& tuning(const std::string& name);
 
 constexpr uint32_t kVaryingWords = 32 * 4; // words per vertex in Scene::varyings
 constexpr uint32_t kHarnessSet = 6;        // descriptor set of companion stages' data
+
+// Where storage buffer `slot` lies in guest memory: kStorageBase + kStorageStride * (slot + 1).
+constexpr uint64_t kStorageBase = 0x100000000ull;
+constexpr uint32_t kStorageStride = 0x100000;
+
+// c[0]..c[17] as the guest would fill them.
+std::array<std::vector<uint8_t>, 18> constant_banks(const CorpusShader& shader, const Scene& scene);
 
 Result<Scene> make_scene(const CorpusShader& shader, const Reflection& reference);
 

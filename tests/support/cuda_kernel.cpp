@@ -99,7 +99,11 @@ std::vector<std::string> cuda_kernels(const std::string& variant) {
 }
 
 Result<CudaKernel> CudaKernel::load(const std::string& name, const std::string& variant) {
-    const std::string folder = shared_corpus() + "/cuda/", stem = folder + name;
+    return load(shared_corpus() + "/cuda/", name, variant);
+}
+
+Result<CudaKernel> CudaKernel::load(const std::string& folder, const std::string& name, const std::string& variant) {
+    const std::string stem = folder + name;
     std::ifstream text(stem + ".json");
     const Json all = Json::parse(text, nullptr, false);
     if (all.is_discarded())

@@ -33,6 +33,8 @@ struct CudaKernel {
     bool golden = false, uses_textures = false;
 
     static Result<CudaKernel> load(const std::string& name, const std::string& variant);
+    // From another folder of the same layout; its name ends in "/".
+    static Result<CudaKernel> load(const std::string& folder, const std::string& name, const std::string& variant);
     // First difference between the buffers and the golden outputs under the corpus's tolerances; empty = match.
     std::string difference() const;
 };

@@ -142,6 +142,25 @@ bool Module::writes_member(uint32_t variable, uint32_t member_index) const {
     return stored.count(variable) != 0;
 }
 
+// What geometry and tessellation say of their primitives.
+void stage_mode(spv::ExecutionMode mode, uint32_t operand, Reflection& r) {
+    switch (mode) {
+    case spv::ExecutionMode::InputPoints: r.input_vertices = 1; break;
+    case spv::ExecutionMode::InputLines: r.input_vertices = 2; break;
+    case spv::ExecutionMode::Triangles: r.input_vertices = 3; break;
+    case spv::ExecutionMode::InputLinesAdjacency: r.input_vertices = 4; break;
+    case spv::ExecutionMode::InputTrianglesAdjacency: r.input_vertices = 6; break;
+    case spv::ExecutionMode::OutputPoints: r.output_primitive = 1; break;
+    case spv::ExecutionMode::OutputLineStrip: r.output_primitive = 2; break;
+    case spv::ExecutionMode::OutputTriangleStrip: r.output_primitive = 3; break;
+    case spv::ExecutionMode::OutputVertices: r.output_vertices = operand; break;
+    case spv::ExecutionMode::Invocations: r.invocations = operand; break;
+    case spv::ExecutionMode::Quads: r.quads = true; break;
+    case spv::ExecutionMode::Isolines: r.isolines = true; break;
+    default: break;
+    }
+}
+
 Result<Module> parse(std::span<const uint32_t> words) {
     if (words.size() < 5 || words[0] != spv::MagicNumber)
         return Error{"not SPIR-V"};
@@ -164,6 +183,11 @@ Result<Module> parse(std::span<const uint32_t> words) {
         case spv::Op::OpExecutionMode:
             m.out.early_tests |= w[1] == static_cast<uint32_t>(spv::ExecutionMode::EarlyFragmentTests);
             m.out.depth_replacing |= w[1] == static_cast<uint32_t>(spv::ExecutionMode::DepthReplacing);
+            stage_mode(static_cast<spv::ExecutionMode>(w[1]), w.size() > 2 ? w[2] : 0, m.out);
+            break;
+        case spv::Op::OpCapability:
+            if (!w.empty())
+                m.out.capabilities.push_back(w[0]);
             break;
         case spv::Op::OpDecorate: m.decorations[{w[0], w[1]}].assign(w.begin() + 2, w.end()); break;
         case spv::Op::OpMemberDecorate:
@@ -246,8 +270,7 @@ void add_io(const Module& m, const Variable& variable, bool output, std::vector<
     base.no_perspective = has(spv::Decoration::NoPerspective);
     base.centroid = has(spv::Decoration::Centroid);
     base.sample = has(spv::Decoration::Sample);
-    if (m.type(type).op == spv::Op::OpTypeArray && per_vertex_dimension(m.out.model, output, base.patch) &&
-        !m.decoration(variable.id, spv::Decoration::BuiltIn)) {
+    if (m.type(type).op == spv::Op::OpTypeArray && per_vertex_dimension(m.out.model, output, base.patch)) {
         base.per_vertex = true;
         type = m.type(type).operands[0];
     }

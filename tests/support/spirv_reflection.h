@@ -48,6 +48,11 @@ struct Reflection {
     std::string entry;
     uint32_t model = 0; // SpvExecutionModel
     bool early_tests = false, depth_replacing = false, sample_rate = false;
+    uint32_t input_vertices = 0;                    // geometry: of the input primitive; 3 also for tessellated triangles
+    uint32_t output_vertices = 0, invocations = 1;  // geometry: bound; tess_control: of the patch
+    uint32_t output_primitive = 0;                  // geometry: vertices of a captured primitive, 1, 2 or 3
+    bool quads = false, isolines = false;
+    std::vector<uint32_t> capabilities;
 };
 
 Result<Reflection> reflect(std::span<const uint32_t> words);

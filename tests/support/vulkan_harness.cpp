@@ -31,6 +31,14 @@ class Harness final : public VulkanHarness {
 
     const VkPhysicalDeviceProperties& properties() const override { return gpu_.properties; }
     uint32_t subgroup_size() const override { return gpu_.subgroup_size; }
+    uint8_t keeps_nans() const override {
+        VkPhysicalDeviceFloatControlsProperties p{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
+        VkPhysicalDeviceProperties2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &p, {}};
+        vkGetPhysicalDeviceProperties2(gpu_.physical, &all);
+        return static_cast<uint8_t>((p.shaderSignedZeroInfNanPreserveFloat16 ? 1 : 0) |
+                                    (p.shaderSignedZeroInfNanPreserveFloat32 ? 2 : 0) |
+                                    (p.shaderSignedZeroInfNanPreserveFloat64 ? 4 : 0));
+    }
 
   private:
     Outcome run_job(const Job& job);

@@ -124,6 +124,8 @@ class VulkanHarness {
     virtual Result<Outcome> run(const Job& job) = 0;
     virtual const VkPhysicalDeviceProperties& properties() const = 0;
     virtual uint32_t subgroup_size() const = 0;
+    // Widths of floats (bit 0: 16, bit 1: 32, bit 2: 64) whose signed zeros, infinities and NaNs can be kept.
+    virtual uint8_t keeps_nans() const = 0;
 };
 
 // SPIR-V of GLSL text (Vulkan 1.2 environment) by the glslangValidator program; stage is its name (vert,

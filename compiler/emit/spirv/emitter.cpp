@@ -293,7 +293,8 @@ void SpirvEmitter::execution_modes() {
                 spv::ExecutionModeInputPoints, spv::ExecutionModeInputLines,
                 spv::ExecutionModeInputLinesAdjacency, spv::ExecutionModeTriangles,
                 spv::ExecutionModeInputTrianglesAdjacency};
-            const uint32_t n = input_vertices();
+            const uint32_t n = face_.input_primitive;
+            vertex_count();
             mode(kInputs[n == 1 ? 0 : n == 2 ? 1 : n == 4 ? 2 : n == 3 ? 3 : 4]);
             mode(face_.output_topology == 1   ? spv::ExecutionModeOutputPoints
                  : face_.output_topology == 6 ? spv::ExecutionModeOutputLineStrip
@@ -308,10 +309,17 @@ void SpirvEmitter::execution_modes() {
             b_.capability(spv::CapabilityTessellation);
             break;
         case Stage::tess_evaluation:
-            // The guest sets domain, spacing and winding outside the shader; these are the state's defaults.
-            mode(spv::ExecutionModeTriangles);
-            mode(spv::ExecutionModeSpacingEqual);
-            mode(spv::ExecutionModeVertexOrderCcw);
+            // Not in the code: from the profile or the pair; a runtime that knows better rewrites these
+            // (runtime/abi/stage_state.h).
+            mode(face_.tess.domain == TessDomain::quads      ? spv::ExecutionModeQuads
+                 : face_.tess.domain == TessDomain::isolines ? spv::ExecutionModeIsolines
+                                                             : spv::ExecutionModeTriangles);
+            mode(face_.tess.spacing == TessSpacing::fractional_odd    ? spv::ExecutionModeSpacingFractionalOdd
+                 : face_.tess.spacing == TessSpacing::fractional_even ? spv::ExecutionModeSpacingFractionalEven
+                                                                      : spv::ExecutionModeSpacingEqual);
+            mode(face_.tess.clockwise ? spv::ExecutionModeVertexOrderCw : spv::ExecutionModeVertexOrderCcw);
+            if (face_.tess.points)
+                mode(spv::ExecutionModePointMode);
             b_.capability(spv::CapabilityTessellation);
             break;
         default: break;

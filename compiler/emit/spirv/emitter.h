@@ -121,6 +121,7 @@ class SpirvEmitter {
     uint32_t output_variable(uint32_t location, bool patch = false);
     uint32_t position_variable();
     uint32_t patch_input(uint32_t offset);
+    uint32_t patch_dynamic(const llvm::Value* offset);
     void patch_output(const llvm::Value* address, uint32_t bits);
     void place_patch_barrier();
     void patch_barrier();
@@ -130,7 +131,11 @@ class SpirvEmitter {
     void geometry_emit(uint32_t stream, bool cut);
     void finish_position();
     bool arrayed_inputs() const;
-    uint32_t input_vertices() const;
+    uint32_t vertex_array(uint32_t element); // of a stage whose inputs are arrays: one element per vertex
+    uint32_t vertex_count();                 // geometry: the constant that a draw's topology changes
+    // Stores to the one of `pointers` (address, pointer) that `at` names; other invocations' values stay untouched.
+    void store_dynamic(const llvm::Value* address, uint32_t bits);
+    void store_choice(uint32_t at, llvm::ArrayRef<std::pair<uint32_t, uint32_t>> pointers, uint32_t type, uint32_t value);
 
     // ---- texture.cpp ----
     bool emit_texture(const llvm::CallInst& call, Intrinsic id);
@@ -215,6 +220,7 @@ class SpirvEmitter {
     std::vector<BuiltinVariable> builtins_;
     std::array<uint32_t, 32> inputs_{}, outputs_{}, patches_{};
     std::array<uint32_t, 8> colours_{};
+    uint32_t vertex_count_ = 0;
     uint32_t position_ = 0, clip_variable_ = 0, clip_count_ = 0, clip_input_ = 0, clip_input_count_ = 0;
     std::array<uint32_t, 2> generic_locations_{}, fixed_locations_{}; // outputs, inputs: bit per location
     bool wide_shared_ = false; // shared memory is accessed by 64-bit atomics too

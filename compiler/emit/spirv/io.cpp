@@ -2,6 +2,7 @@
 #include "compiler/emit/spirv/emitter.h"
 #include "compiler/passes/pass_support.h"
 #include "runtime/abi/attributes.h"
+#include "runtime/abi/stage_state.h"
 
 namespace dmsh {
 namespace {
@@ -20,20 +21,20 @@ bool SpirvEmitter::arrayed_inputs() const {
     return stage_ == Stage::geometry || stage_ == Stage::tess_control || stage_ == Stage::tess_evaluation;
 }
 
-// Vertices of an input primitive. The header does not say; where the interface does not either, the highest
-// vertex that the code names does.
-uint32_t SpirvEmitter::input_vertices() const {
-    if (stage_ != Stage::geometry)
-        return kMaxPatchVertices;
-    uint32_t n = face_.input_primitive;
-    if (!n) {
-        const llvm::Function* loads = shader_.module->getFunction(intrinsic_info(Intrinsic::attr_load).name);
-        if (!loads)
-            return 1;
-        for (const llvm::User* user : loads->users())
-            n = std::max(n, literal(llvm::cast<llvm::CallInst>(user)->getArgOperand(1)).value_or(2) + 1);
+uint32_t SpirvEmitter::vertex_count() {
+    if (!vertex_count_) {
+        vertex_count_ = b_.new_id();
+        SpirvBuilder::put(b_.globals, spv::OpSpecConstant,
+                          {u32(), vertex_count_, static_cast<uint32_t>(std::max<uint8_t>(face_.input_primitive, 1))});
+        b_.decorate(vertex_count_, spv::DecorationSpecId, {kInputVerticesSpecId});
     }
-    return n <= 4 ? std::max(n, 1u) : 6;
+    return vertex_count_;
+}
+
+uint32_t SpirvEmitter::vertex_array(uint32_t element) {
+    if (stage_ != Stage::geometry)
+        return b_.array_type(element, kMaxPatchVertices);
+    return b_.global(spv::OpTypeArray, 0, {element, vertex_count()});
 }
 
 const Varying* SpirvEmitter::varying(bool input, uint32_t location) const {
@@ -87,7 +88,7 @@ uint32_t SpirvEmitter::input_variable(uint32_t location) {
     const Numeric numeric = v ? v->numeric : Numeric::real;
     uint32_t type = vec(numeric_type(numeric), 4);
     if (arrayed_inputs())
-        type = b_.array_type(type, input_vertices());
+        type = vertex_array(type);
     variable = b_.variable(spv::StorageClassInput, type);
     b_.decorate(variable, spv::DecorationLocation, {location});
     if (stage_ == Stage::fragment) {
@@ -178,6 +179,12 @@ uint32_t SpirvEmitter::attribute_input(uint32_t offset, uint32_t vertex, bool as
         const bool flat = numeric != Numeric::real || (v && v->interpolation == 1);
         if (fragment && interp && !flat) {
             const uint32_t where = literal(interp->getArgOperand(1)).value_or(0);
+            if (where == 1 && face_.per_sample) {
+                b_.capability(spv::CapabilityInterpolationFunction);
+                b_.capability(spv::CapabilitySampleRateShading);
+                return from_float(
+                    ext(f32(), GLSLstd450InterpolateAtSample, {pointer, builtin_word(spv::BuiltInSampleId)}));
+            }
             if (where == 1) {
                 b_.capability(spv::CapabilityInterpolationFunction);
                 return from_float(ext(f32(), GLSLstd450InterpolateAtCentroid, {pointer}));
@@ -205,7 +212,7 @@ uint32_t SpirvEmitter::attribute_input(uint32_t offset, uint32_t vertex, bool as
         uint32_t type = vec(f32(), n);
         llvm::SmallVector<uint32_t, 3> chain;
         if (arrayed_inputs() && which == spv::BuiltInPosition) {
-            type = b_.array_type(type, input_vertices());
+            type = vertex_array(type);
             chain.push_back(vertex);
         }
         chain.insert(chain.begin(), builtin(which, type));
@@ -251,7 +258,7 @@ uint32_t SpirvEmitter::attribute_input(uint32_t offset, uint32_t vertex, bool as
         return from_word(builtin_word(spv::BuiltInViewportIndex));
     case kPointSize:
         if (arrayed_inputs()) {
-            const uint32_t variable = builtin(spv::BuiltInPointSize, b_.array_type(f32(), input_vertices()));
+            const uint32_t variable = builtin(spv::BuiltInPointSize, vertex_array(f32()));
             return from_float(
                 load(f32(), op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassInput, f32()),
                                {variable, vertex})));
@@ -303,6 +310,49 @@ uint32_t SpirvEmitter::attribute_dynamic(const llvm::Value* offset, uint32_t ver
     return result;
 }
 
+void SpirvEmitter::store_choice(uint32_t at, llvm::ArrayRef<std::pair<uint32_t, uint32_t>> pointers, uint32_t type,
+                                uint32_t v) {
+    const uint32_t merge = b_.new_id();
+    llvm::SmallVector<uint32_t, 64> words{at, merge};
+    llvm::SmallVector<uint32_t, 32> labels;
+    for (const auto& [address, pointer] : pointers) {
+        labels.push_back(b_.new_id());
+        words.append({address, labels.back()});
+    }
+    const uint32_t bits = type == u32() ? v : op(spv::OpBitcast, type, {v});
+    effect(spv::OpSelectionMerge, {merge, 0});
+    effect(spv::OpSwitch, words);
+    for (size_t i = 0; i < labels.size(); ++i) {
+        begin_block(labels[i]);
+        store(pointers[i].second, bits);
+        effect(spv::OpBranch, {merge});
+    }
+    begin_block(merge);
+}
+
+// An output at an address known at run time. Addresses that the stage does not write change nothing.
+void SpirvEmitter::store_dynamic(const llvm::Value* address, uint32_t bits) {
+    const uint32_t at = value(address);
+    for (const Numeric numeric : {Numeric::real, Numeric::sint, Numeric::uint}) {
+        const uint32_t type = numeric_type(numeric);
+        llvm::SmallVector<std::pair<uint32_t, uint32_t>, 32> pointers;
+        for (const Varying& v : face_.outputs)
+            for (uint32_t k = 0; k < 4; ++k) {
+                if (!(v.components >> k & 1) || v.location >= 32 || v.numeric != numeric)
+                    continue;
+                llvm::SmallVector<uint32_t, 3> chain{output_variable(v.location)};
+                if (stage_ == Stage::tess_control)
+                    chain.push_back(builtin_word(spv::BuiltInInvocationId));
+                chain.push_back(uc(k));
+                pointers.emplace_back(
+                    kGeneric + 16 * v.location + 4 * k,
+                    op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, type), chain));
+            }
+        if (!pointers.empty())
+            store_choice(at, pointers, type, bits);
+    }
+}
+
 void SpirvEmitter::attribute_output(uint32_t offset, uint32_t bits, const llvm::Value*) {
     llvm::SmallVector<uint32_t, 3> chain;
     const auto per_vertex = [&] {
@@ -328,24 +378,30 @@ void SpirvEmitter::attribute_output(uint32_t offset, uint32_t bits, const llvm::
         store(op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, f32()), chain), to_float(bits));
         return;
     }
-    if (offset >= kClip && offset < kClipEnd && stage_ != Stage::tess_control) {
+    if (offset >= kClip && offset < kClipEnd) {
         const uint32_t k = (offset - kClip) / 4;
         if (!clip_variable_)
             clip_variable_ = b_.new_id();
         clip_count_ = std::max(clip_count_, k + 1);
-        store(
-            op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, f32()), {clip_variable_, uc(k)}),
-            to_float(bits));
+        chain.push_back(clip_variable_);
+        per_vertex();
+        chain.push_back(uc(k));
+        store(op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, f32()), chain), to_float(bits));
         return;
     }
     switch (offset) {
     case kPointSize:
-        if (stage_ == Stage::tess_control)
-            break;
         if (stage_ == Stage::geometry)
             b_.capability(spv::CapabilityGeometryPointSize);
-        if (stage_ == Stage::tess_evaluation)
+        if (stage_ == Stage::tess_evaluation || stage_ == Stage::tess_control)
             b_.capability(spv::CapabilityTessellationPointSize);
+        if (stage_ == Stage::tess_control) {
+            const uint32_t sizes = b_.array_type(f32(), std::max(face_.invocations, 1u));
+            chain.push_back(builtin(spv::BuiltInPointSize, sizes, spv::StorageClassOutput));
+            per_vertex();
+            store(op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, f32()), chain), to_float(bits));
+            return;
+        }
         store(builtin(spv::BuiltInPointSize, f32(), spv::StorageClassOutput), to_float(bits));
         return;
     case kLayer:
@@ -367,7 +423,15 @@ void SpirvEmitter::attribute_output(uint32_t offset, uint32_t bits, const llvm::
             break;
         store(builtin(spv::BuiltInPrimitiveId, u32(), spv::StorageClassOutput), bits);
         return;
-    case kViewportMask: break; // needs NV_viewport_array2; the link stage turns it into layers and viewports
+    case kViewportMask: { // one mask word; VK_NV_viewport_array2 only
+        if (stage_ == Stage::tess_control)
+            break;
+        b_.capability(spv::CapabilityShaderViewportMaskNV);
+        b_.extension("SPV_NV_viewport_array2");
+        const uint32_t masks = builtin(spv::BuiltInViewportMaskNV, b_.array_type(u32(), 1), spv::StorageClassOutput);
+        store(op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, u32()), {masks, uc(0)}), bits);
+        return;
+    }
     default: break;
     }
     fail("output attribute " + hex(offset) + " of stage " + std::string(stage_name(stage_)) +
@@ -397,24 +461,7 @@ bool SpirvEmitter::emit_io(const llvm::CallInst& call, Intrinsic id) {
             attribute_output(*offset, bits, arg(2));
             return true;
         }
-        const uint32_t at = value(arg(0));
-        for (const Varying& v : face_.outputs)
-            for (uint32_t k = 0; k < 4; ++k) {
-                if (!(v.components >> k & 1) || v.location >= 32)
-                    continue;
-                if (stage_ == Stage::tess_control) {
-                    fail("an output address known only at run time in tess_control");
-                    return true;
-                }
-                const uint32_t type = numeric_type(v.numeric);
-                const uint32_t pointer =
-                    op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, type),
-                       {output_variable(v.location), uc(k)});
-                const uint32_t hit =
-                    op(spv::OpIEqual, boolean(), {at, uc(kGeneric + 16 * v.location + 4 * k)});
-                const uint32_t next = v.numeric == Numeric::uint ? bits : op(spv::OpBitcast, type, {bits});
-                store(pointer, select(type, hit, next, load(type, pointer)));
-            }
+        store_dynamic(arg(0), bits);
         return true;
     }
     case Intrinsic::attr_load_out: {
@@ -443,7 +490,7 @@ bool SpirvEmitter::emit_io(const llvm::CallInst& call, Intrinsic id) {
     }
     case Intrinsic::patch_load: {
         const auto offset = literal(arg(0));
-        define(&call, offset ? patch_input(*offset) : fail("a patch attribute at a run-time address"));
+        define(&call, offset ? patch_input(*offset) : patch_dynamic(arg(0)));
         return true;
     }
     case Intrinsic::patch_store: patch_output(arg(0), value(arg(1))); return true;

@@ -414,7 +414,9 @@ void SpirvEmitter::declare_late() {
             continue;
         uint32_t type = b_.array_type(f32(), std::max(count, 1u));
         if (storage == spv::StorageClassInput && arrayed_inputs())
-            type = b_.array_type(type, input_vertices());
+            type = vertex_array(type);
+        if (storage == spv::StorageClassOutput && stage_ == Stage::tess_control)
+            type = b_.array_type(type, std::max(face_.invocations, 1u));
         b_.capability(spv::CapabilityClipDistance);
         b_.declare_variable(variable, storage, type);
         b_.decorate(variable, spv::DecorationBuiltIn, {spv::BuiltInClipDistance});

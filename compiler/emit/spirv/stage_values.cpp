@@ -8,14 +8,14 @@ namespace dmsh {
 namespace {
 
 // Per-patch addresses: four outer levels, two inner levels, then generic values.
-constexpr uint32_t kTessOuter = 0x00, kTessInner = 0x10, kPatchGeneric = 0x20;
+constexpr uint32_t kTessOuter = 0x00, kTessInner = 0x10, kLevelsEnd = 0x18, kPatchGeneric = 0x20;
 
 } // namespace
 
 // Pointer to a tessellation level; 0 if `offset` is none.
 uint32_t SpirvEmitter::tess_level(uint32_t offset, bool output) {
     const bool outer = offset < kTessInner;
-    if (offset >= kPatchGeneric || (!outer && offset >= kTessInner + 8))
+    if (offset >= kPatchGeneric || (!outer && offset >= kLevelsEnd))
         return 0;
     const spv::StorageClass storage = output ? spv::StorageClassOutput : spv::StorageClassInput;
     const spv::BuiltIn which = outer ? spv::BuiltInTessLevelOuter : spv::BuiltInTessLevelInner;
@@ -95,7 +95,7 @@ uint32_t SpirvEmitter::special(SpecialRegister reg) {
         // Bits 16..23: vertices of the input primitive or patch. The rest scales warp-local vertex handles,
         // which are plain vertex indices here, and reads as 0.
         if (stage_ == Stage::geometry)
-            return uc(input_vertices() << 16);
+            return op(spv::OpShiftLeftLogical, u32(), {vertex_count(), uc(16)});
         if (stage_ != Stage::tess_control && stage_ != Stage::tess_evaluation)
             break;
         const uint32_t n = builtin_word(spv::BuiltInPatchVertices);
@@ -146,19 +146,50 @@ void SpirvEmitter::geometry_emit(uint32_t stream, bool cut) {
 }
 
 void SpirvEmitter::patch_output(const llvm::Value* address, uint32_t bits) {
+    const auto pointer_to = [&](uint32_t location, uint32_t component) {
+        return op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, f32()),
+                  {output_variable(location, true), uc(component)});
+    };
     const auto offset = literal(address);
-    if (!offset || (*offset >= kPatchGeneric && (*offset - kPatchGeneric) / 16 >= patches_.size())) {
-        fail("a patch attribute at a run-time address or out of range");
+    if (!offset) {
+        // One invocation's store may not touch the words that others store.
+        llvm::SmallVector<std::pair<uint32_t, uint32_t>, 32> pointers;
+        const uint32_t at = value(address);
+        for (uint32_t level = 0; level < kLevelsEnd; level += 4)
+            pointers.emplace_back(level, tess_level(level, true));
+        for (uint32_t location = 0; location < patches_.size(); ++location)
+            for (uint32_t k = 0; k < 4 && (face_.patch_outputs >> location & 1); ++k)
+                pointers.emplace_back(kPatchGeneric + 16 * location + 4 * k, pointer_to(location, k));
+        store_choice(at, pointers, f32(), bits);
         return;
     }
-    uint32_t pointer = *offset < kPatchGeneric ? tess_level(*offset, true) : 0;
-    if (*offset >= kPatchGeneric)
-        pointer = op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, f32()),
-                     {output_variable((*offset - kPatchGeneric) / 16, true), uc(*offset / 4 % 4)});
+    if (*offset >= kPatchGeneric && (*offset - kPatchGeneric) / 16 >= patches_.size()) {
+        fail("patch attribute " + hex(*offset) + " is out of range");
+        return;
+    }
+    const uint32_t pointer = *offset < kPatchGeneric
+                                 ? tess_level(*offset, true)
+                                 : pointer_to((*offset - kPatchGeneric) / 16, *offset / 4 % 4);
     if (!pointer)
         fail("patch attribute " + hex(*offset) + " is not implemented");
     else
         store(pointer, to_float(bits));
+}
+
+// A per-patch value at an address known at run time: the words that the stage has, selected one by one.
+uint32_t SpirvEmitter::patch_dynamic(const llvm::Value* offset) {
+    if (stage_ != Stage::tess_control)
+        return fail("a patch attribute at a run-time address: the header does not say which ones there are");
+    const uint32_t locations = face_.patch_outputs, at = value(offset);
+    uint32_t result = uc(0);
+    for (uint32_t level = 0; level < kLevelsEnd; level += 4)
+        result = select(u32(), op(spv::OpIEqual, boolean(), {at, uc(level)}), patch_input(level), result);
+    for (uint32_t location = 0; location < patches_.size(); ++location)
+        for (uint32_t k = 0; k < 4 && (locations >> location & 1); ++k) {
+            const uint32_t address = kPatchGeneric + 16 * location + 4 * k;
+            result = select(u32(), op(spv::OpIEqual, boolean(), {at, uc(address)}), patch_input(address), result);
+        }
+    return result;
 }
 
 // The hardware runs a patch in one warp, so guest code reads other invocations' outputs without a barrier.
