@@ -151,6 +151,29 @@ void emit_spirv_step(benchmark::State& state) {
     });
 }
 
+// Not a speed: how large modules get against their limit (the greater of 3 times the original and 40 bytes per instruction), and
+// how many blocks the structurizer wrote twice.
+void spirv_size(benchmark::State& state) {
+    double share = 0, duplicated = 0, blocks = 0, selectors = 0;
+    for (auto _ : state) {
+        share = duplicated = blocks = selectors = 0;
+        for (const auto& s : shaders()) {
+            const auto t = translate(test::shader_input(s), {.validate = false});
+            if (!t)
+                continue;
+            const double limit = std::max(3.0 * 4 * static_cast<double>(s.reference.size()), 40.0 * t->instruction_count);
+            share = std::max(share, 4 * static_cast<double>(t->spirv.size()) / limit);
+            duplicated += t->spirv_counts.duplicated_blocks;
+            blocks += t->spirv_counts.blocks;
+            selectors += t->spirv_counts.selectors;
+        }
+    }
+    state.counters["largest_share_of_limit"] = share;
+    state.counters["blocks"] = blocks;
+    state.counters["duplicated_blocks"] = duplicated;
+    state.counters["selectors"] = selectors;
+}
+
 void emit_air_step(benchmark::State& state) {
     run_step(state, [](const CorpusShader& s, uint32_t& instructions) {
         auto module = legal(s, false, instructions);
@@ -196,6 +219,7 @@ void translate_step(benchmark::State& state, bool metal) {
     BENCHMARK(function)->Name(name)->UseManualTime()->Iterations(3)->Unit(benchmark::kMillisecond)
 DMSH_STEP(lift_and_passes, "lift+passes");
 DMSH_STEP(emit_spirv_step, "emit/spirv");
+BENCHMARK(spirv_size)->Name("size/spirv")->Iterations(1)->Unit(benchmark::kMillisecond);
 DMSH_STEP(emit_air_step, "emit/metallib");
 DMSH_STEP(emit_msl_step, "emit/msl (child process)");
 BENCHMARK_CAPTURE(translate_step, vulkan, false)

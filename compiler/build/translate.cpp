@@ -43,7 +43,7 @@ Result<void> to_spirv(ShaderModule& shader, const TranslateOptions& options, Tra
     observe(options, "legalize_vulkan", shader);
     {
         Stopwatch t(out.times.spirv_ms);
-        auto words = emit_spirv(shader);
+        auto words = emit_spirv(shader, {}, &out.spirv_counts);
         if (!words)
             return coded(words.error(), LossCode::vulkan);
         out.spirv = *std::move(words);

@@ -26,6 +26,7 @@ struct Translation {
     uint32_t instruction_count = 0;
     StepTimes times;
     std::vector<uint32_t> spirv;
+    SpirvCounts spirv_counts;
     std::vector<std::vector<uint8_t>> metallibs; // in the order of metal_targets
     std::string msl;
     // What one target refused while another was fine.

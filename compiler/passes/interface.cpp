@@ -59,7 +59,10 @@ void note(std::vector<Varying>& list, uint32_t location, uint32_t component) {
 Result<void> fill_interface(ShaderModule& shader) {
     ShaderInterface& face = shader.interface;
     constexpr uint32_t kLevelsEnd = 0x18, kPatchGeneric = 0x20;
-    const uint32_t patch_locations = face.patch_outputs;
+    // A location holds a vertex's value or a patch's.
+    uint32_t patch_locations = face.patch_outputs;
+    for (const Varying& v : face.outputs)
+        patch_locations &= ~(1u << v.location);
     face.patch_outputs = 0;
     const auto attribute = [&](const llvm::Value* operand, bool input) {
         const auto offset = constant_u32(operand);

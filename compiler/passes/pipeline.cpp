@@ -14,13 +14,13 @@ constexpr Pass kPasses[] = {
     {"fold_constants", fold_constants},   // c[1] at constant offsets
     {"resolve_generic", resolve_generic}, // addresses in windows of shared or local memory
     {"lower_barriers", lower_barriers},   // reductions at barriers
+    {"resolve_vertices", resolve_vertices}, // of geometry and tessellation, so that equal reads show
     {"cleanup", cleanup},                 // repeated operations, unreachable blocks
     {"resolve_guarded_selects", resolve_guarded_selects},
     {"simplify_perspective", simplify_perspective},
     {"make_derivatives", make_derivatives},
     {"trace_handles", trace_handles},             // textures, samplers, images
     {"global_to_storage", global_to_storage},     // storage buffers
-    {"resolve_vertices", resolve_vertices},       // of geometry and tessellation
     {"emit_passthrough", emit_passthrough},
     {"remove_dead_code", remove_dead_code},       // so that words only addresses were made of bind nothing
     {"raw_memory", raw_memory},                   // what no buffer stands behind

@@ -158,6 +158,16 @@ void print_table(const std::vector<Verdict>& verdicts) {
         line(std::string(stage_name(stage)).c_str(), counts);
     line("all", all);
     printf("cross-checked    %4d:  matches %d\n", cross, cross_right);
+    double largest = 0, share = 0;
+    uint32_t duplicated = 0;
+    for (const auto& v : verdicts) {
+        largest = std::max(largest, v.peak_mb);
+        duplicated += v.duplicated_blocks;
+        if (const size_t limit = size_limit(v.reference_bytes, v.instructions))
+            share = std::max(share, static_cast<double>(v.spirv_bytes) / static_cast<double>(limit));
+    }
+    printf("largest module %.0f %% of its limit, %u blocks written twice, peak of one worker %.0f MB\n", share * 100, duplicated,
+           largest);
     printf("passed %zu, excepted %d, failed %d\n", verdicts.size() - static_cast<size_t>(failed + excepted), excepted, failed);
 }
 

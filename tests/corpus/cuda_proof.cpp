@@ -2,6 +2,7 @@
 // machine code in the interpreter, the lifted IR in the executor. The last two have the 32 lanes that the driver lacks.
 #include "compiler/lift/lifter.h"
 #include "compiler/sim/machine.h"
+#include "runtime/abi/stage_state.h"
 #include "tests/corpus/verdict.h"
 #include "tests/support/cuda_kernel.h"
 #include "tests/support/ir_machine.h"
@@ -117,7 +118,8 @@ Result<std::string> run_vulkan(CudaKernel k, const Corpus& corpus, const ProofOp
         job.descriptors.push_back(d);
     }
     job.groups = k.grid;
-    job.stages.push_back({VK_SHADER_STAGE_COMPUTE_BIT, t->spirv, "main0", {}});
+    const std::vector<uint32_t> words = with_float_controls(t->spirv, {(*harness)->keeps_nans(), 0});
+    job.stages.push_back({VK_SHADER_STAGE_COMPUTE_BIT, words, "main0", {}});
     auto got = (*harness)->run(job);
     if (!got)
         return got.error();
@@ -155,7 +157,7 @@ void prove_cuda(Verdict& v, const Corpus& corpus, const CorpusEntry& entry, cons
         Result<std::string> result;
         bool ours; // shows that the translation is right, not only the machine code
     };
-    const Way ways[] = {{"lavapipe", translated ? run_vulkan(*kernel, corpus, options) : Error{"refused"}, true},
+    const Way ways[] = {{"lavapipe", translated ? run_vulkan(*kernel, corpus, options) : Result<std::string>(Error{"refused"}), true},
                         {"executor", run_executor(*kernel, corpus), true},
                         {"interpreter", run_interpreter(*kernel), false}};
     bool proven = false, differs = false;

@@ -13,6 +13,7 @@ constexpr uint32_t kVertices = 66; // of a vertex shader's draw
 constexpr uint32_t kInstances = 2;
 constexpr uint32_t kCells = 4; // a fragment shader draws kCells x kCells quads of two triangles
 constexpr uint32_t kGridVertices = kCells * kCells * 6;
+constexpr float kMajorAxis = 8.0f, kSmallGradient = 1.0f / 64;
 
 uint32_t bits(float f) {
     uint32_t u;
@@ -59,6 +60,18 @@ void add_grid(Scene& scene, const CorpusShader& shader, const Reflection& refere
             record[w] = types[w] == BaseType::real ? bits(seeded_real(shader.name, cell + 1000, w, t.low, t.high) +
                                                           seeded_real(shader.name, n + 2000, w, -spread, spread))
                                                    : seeded_integer(shader.name, n, w, t);
+        if (t.cube >= 0) { // the cell's own major axis, far above the random values
+            float major;
+            uint32_t& word = record[static_cast<uint32_t>(t.cube) * 4 + cell % 3];
+            memcpy(&major, &word, 4);
+            word = bits(cell / 3 % 2 ? major + kMajorAxis : major - kMajorAxis);
+        }
+        for (uint32_t c = 0; c < 4 && t.gradient >= 0; ++c) {
+            float f;
+            uint32_t& word = record[static_cast<uint32_t>(t.gradient) * 4 + c];
+            memcpy(&f, &word, 4);
+            word = bits(f * kSmallGradient);
+        }
         // Corners of the cell's two triangles; every other cell is wound the other way round.
         static constexpr uint8_t corners[2][6] = {{0, 1, 2, 2, 1, 3}, {0, 2, 1, 2, 3, 1}};
         const uint32_t corner = corners[(cell + cell / kCells) & 1][n % 6];

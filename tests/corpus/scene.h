@@ -42,6 +42,8 @@ struct Tuning {
     float low = -2.0f, high = 2.0f;          // floats
     std::array<uint32_t, 3> groups{0, 0, 0}; // 0: chosen by the local size
     int integer_limit = 16;
+    int cube = -1;          // fragment: location whose xyz names a place on a cube: each triangle stays on one face
+    int gradient = -1;      // fragment: location of derivatives: small ones
     bool single = false;    // fragment: one pixel, so that nothing contends
     bool unordered = false; // results are a set: compared sorted (buffers as 16-byte records)
     std::vector<Poke> pokes{};

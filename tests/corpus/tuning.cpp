@@ -26,13 +26,12 @@ const Tuning& tuning(const std::string& name) {
         {"fs_ssbo_atomics_uint", {.single = true}},
         {"vs_instancing_ubo", // its code masks the choice of a component away (LOP -16), unlike its source
          {.ignored_output = "1.0"}},
-        // TMML answers in 1/256 of a level.
-        {"fs_query_lod", {.floor = 1.0f / 128}},
-        // Quads across two faces of a cube: the code projects before it differentiates, the driver
-        // afterwards.
-        {"fs_tex_cube", {.floor = 0.05f}},
-        {"fs_shadow_cube", {.floor = 0.05f}},
-        {"fs_texgrad_cubearray", {.floor = 0.05f}},
+        // Across two faces of a cube, derivatives of the place on the face say nothing: the code projects before it
+        // differentiates, the driver afterwards.
+        {"fs_query_lod", {.cube = 0, .floor = 3.0f / 256}}, // three levels are added, each cut off to 1/256
+        {"fs_tex_cube", {.cube = 0}},
+        {"fs_shadow_cube", {.cube = 0, .gradient = 1}},
+        {"fs_texgrad_cubearray", {.cube = 0, .gradient = 1}},
         // pow() of negative exponents and roots of negative numbers say nothing.
         {"real_fs_water_surface", {.low = 0.0625f, .high = 2.0f}},
         {"real_fs_terrain_splat", {.low = 0.0625f, .high = 2.0f}},

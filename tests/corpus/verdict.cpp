@@ -9,12 +9,15 @@
 #include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 
 namespace dmsh::test {
 namespace {
 
 constexpr std::string_view kNames[] = {"matches", "not_compared", "differs", "failed",          "crashed",
                                        "timeout", "invalid",      "refused", "reference_failed"};
+
+constexpr double kMaxWorkerMb = 200;
 
 void dump_words(const std::string& folder, const std::string& file, std::span<const uint32_t> words) {
     if (!folder.empty())
@@ -99,8 +102,9 @@ void prove_graphics(Verdict& v, const Corpus& corpus, const ProofOptions& option
         (*harness)->subgroup_size() != kWarp) {
         std::string text;
         bool same = true;
-        for (const auto& [name, run] : {std::pair{"interpreter", interpret}, std::pair{"executor", execute}}) {
-            const auto got = run(*shader, *scene);
+        for (const bool machine_code : {true, false}) {
+            const char* name = machine_code ? "interpreter" : "executor";
+            const auto got = machine_code ? interpret(*shader, *scene) : execute(*shader, *scene);
             if (!got)
                 return end(Status::not_compared, std::string(name) + ": " + got.error().text());
             const Comparison c = compare(*shader, *scene, *reference, *expected, *reference, *got);
@@ -202,9 +206,13 @@ std::optional<Translation> check_translation(Verdict& v, const ShaderInput& inpu
     }
     v.instructions = r->instruction_count;
     v.spirv_bytes = r->spirv.size() * 4;
+    v.duplicated_blocks = r->spirv_counts.duplicated_blocks;
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    v.peak_mb = static_cast<double>(usage.ru_maxrss) / 1024;
     dump_words(options.dump, v.name + ".ours.spv", r->spirv);
-    v.mark(Check::size) =
-        v.spirv_bytes <= size_limit(v.reference_bytes, v.instructions) ? Mark::passed : Mark::failed;
+    const bool small = v.spirv_bytes <= size_limit(v.reference_bytes, v.instructions) && v.duplicated_blocks == 0;
+    v.mark(Check::size) = small && v.peak_mb < kMaxWorkerMb ? Mark::passed : Mark::failed;
     const auto valid = validate_spirv(r->spirv);
     v.mark(Check::spirv) = valid ? Mark::passed : Mark::failed;
     const auto msl = translate(input, {.spirv = false, .msl = true, .validate = false});
@@ -247,6 +255,8 @@ nlohmann::json to_json(const Verdict& v) {
             {"instructions", v.instructions},
             {"spirv_bytes", v.spirv_bytes},
             {"reference_bytes", v.reference_bytes},
+            {"duplicated_blocks", v.duplicated_blocks},
+            {"peak_mb", v.peak_mb},
             {"compared", v.compared},
             {"changed", v.changed},
             {"varied", v.varied},
@@ -271,6 +281,8 @@ Verdict verdict_from_json(const nlohmann::json& j) {
     v.instructions = j.value("instructions", 0u);
     v.spirv_bytes = j.value("spirv_bytes", size_t{0});
     v.reference_bytes = j.value("reference_bytes", size_t{0});
+    v.duplicated_blocks = j.value("duplicated_blocks", 0u);
+    v.peak_mb = j.value("peak_mb", 0.0);
     v.compared = j.value("compared", size_t{0});
     v.changed = j.value("changed", size_t{0});
     v.varied = j.value("varied", size_t{0});

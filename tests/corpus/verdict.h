@@ -40,6 +40,8 @@ struct Verdict {
     std::string exception; // the reasons of exceptions that were used
     uint32_t instructions = 0;
     size_t spirv_bytes = 0, reference_bytes = 0;
+    uint32_t duplicated_blocks = 0;
+    double peak_mb = 0; // of the process after translating
     size_t compared = 0, changed = 0, varied = 0, different = 0;
     double milliseconds = 0; // of translate()
 
@@ -65,7 +67,7 @@ std::optional<Translation> check_translation(Verdict& v, const ShaderInput& inpu
 // cuda, sm_53: the golden output through lavapipe, the interpreter and the executor of lifted IR.
 void prove_cuda(Verdict& v, const Corpus& corpus, const CorpusEntry& entry, const ProofOptions& options);
 
-// Bytes of SPIR-V that an entry may have: 3 times its original (0: none), or 40 per instruction.
+// Bytes of SPIR-V that an entry may have, without a block written twice: 3 times its original (0: none), or 40 per instruction.
 size_t size_limit(size_t reference_bytes, uint32_t instructions);
 
 // Turns marks that exceptions.tsv lists into `excepted`. Subjects are the entry's name, "arch:", "stage:" and the capabilities of its

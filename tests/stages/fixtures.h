@@ -6,6 +6,7 @@
 #include "runtime/abi/stage_state.h"
 #include "tests/support/spirv_reflection.h"
 #include "tests/support/vulkan_harness.h"
+#include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
 

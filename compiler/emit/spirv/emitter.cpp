@@ -81,10 +81,22 @@ Result<FlowProgram> SpirvEmitter::plan() {
         blocks_.push_back(&block);
     }
     graph.nodes.resize(blocks_.size());
+    // Blocks by the guest address that they begin at: where SSY, PBK and PCNT say that lanes meet again.
+    llvm::DenseMap<uint32_t, uint32_t> block_at;
+    for (uint32_t i = 0; i < blocks_.size(); ++i)
+        for (const llvm::Instruction& inst : *blocks_[i])
+            if (const uint32_t pc = pc_of(inst)) {
+                block_at.try_emplace(pc, i);
+                break;
+            }
     for (uint32_t i = 0; i < blocks_.size(); ++i) {
         FlowGraph::Node& node = graph.nodes[i];
         const llvm::Instruction* t = blocks_[i]->getTerminator();
         node.weight = static_cast<uint32_t>(blocks_[i]->size());
+        if (const llvm::MDNode* merge = t->getMetadata("dmsh.merge"))
+            if (const auto* pc = llvm::mdconst::dyn_extract<llvm::ConstantInt>(merge->getOperand(0)))
+                if (const auto it = block_at.find(static_cast<uint32_t>(pc->getZExtValue())); it != block_at.end())
+                    node.merge_hint = it->second;
         node.trivial_exit = llvm::isa<llvm::ReturnInst>(t) && blocks_[i]->size() == 1;
         for (unsigned k = 0; k < t->getNumSuccessors(); ++k)
             node.succs.push_back(node_of_.lookup(t->getSuccessor(k)));
@@ -156,9 +168,16 @@ void SpirvEmitter::emit_flow(const FlowProgram& program) {
     const uint32_t entry = b_.new_id();
     current_ = entry;
     const auto merge = [&](uint32_t label) { effect(spv::OpSelectionMerge, {labels[label], 0}); };
+    std::vector<bool> written(blocks_.size());
+    counts_.selectors = program.selector_count;
     for (const FlowOp& o : program.ops) {
         if (error_)
             return;
+        if (o.kind == FlowOp::code) {
+            ++counts_.blocks;
+            counts_.duplicated_blocks += written[o.node];
+            written[o.node] = true;
+        }
         if (o.reset != kNoNode)
             store(selectors_[o.reset], uc(0));
         switch (o.kind) {
@@ -585,8 +604,13 @@ uint32_t SpirvEmitter::swap_loop(uint32_t type, uint32_t first, const std::funct
     return swapped;
 }
 
-Result<std::vector<uint32_t>> emit_spirv(const ShaderModule& shader, const SpirvOptions& options) {
-    return SpirvEmitter(shader, options).run();
+Result<std::vector<uint32_t>> emit_spirv(const ShaderModule& shader, const SpirvOptions& options,
+                                         SpirvCounts* counts) {
+    SpirvEmitter emitter(shader, options);
+    auto words = emitter.run();
+    if (counts)
+        *counts = emitter.counts();
+    return words;
 }
 
 } // namespace dmsh

@@ -14,6 +14,7 @@ class SpirvEmitter {
   public:
     SpirvEmitter(const ShaderModule& shader, const SpirvOptions& options);
     Result<std::vector<uint32_t>> run();
+    const SpirvCounts& counts() const { return counts_; }
 
   private:
     // ---- emitter.cpp: the function, its blocks, values ----
@@ -181,6 +182,7 @@ class SpirvEmitter {
     uint32_t lane();
     uint32_t source_lane(uint32_t mode, uint32_t bsel, uint32_t c, uint32_t& valid);
 
+    SpirvCounts counts_;
     const ShaderModule& shader_;
     const ShaderInterface& face_;
     SpirvOptions options_;

@@ -13,8 +13,17 @@ struct SpirvOptions {
     bool for_msl = false; // avoid what SPIRV-Cross cannot read
 };
 
+// What structuring the control flow cost.
+struct SpirvCounts {
+    uint32_t blocks = 0;            // basic blocks of the IR that were written
+    uint32_t duplicated_blocks = 0; // written more than once
+    uint32_t selectors = 0;         // variables that name where an exit leads
+};
+
 // The module's words; valid under spirv-val --target-env vulkan1.3 by construction, not checked here.
-Result<std::vector<uint32_t>> emit_spirv(const ShaderModule& shader, const SpirvOptions& options = {});
+// `counts`, if given, is filled.
+Result<std::vector<uint32_t>> emit_spirv(const ShaderModule& shader, const SpirvOptions& options = {},
+                                         SpirvCounts* counts = nullptr);
 
 // Runs the SPIRV-Tools validator in process. An error names the first violation.
 Result<void> validate_spirv(std::span<const uint32_t> words);
