@@ -303,6 +303,7 @@ call void @dmsh.attr.store(i32 100, i32 %b, i32 0)
 call void @dmsh.geom.emit(i32 0)
 call void @dmsh.geom.cut(i32 0)
 ret void)");
+    g.interface.input_primitive = 3; // as resolve_vertices leaves it
     g.interface.max_vertices = 3;
     g.interface.output_topology = 7;
     emit_valid(g);

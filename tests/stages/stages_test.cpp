@@ -215,6 +215,7 @@ TEST_F(Stages, EvaluationFitsTheTessellationMode) {
                                 "for (int i = 0; i < 4; ++i) gl_TessLevelOuter[i] = 2.5 + float(i);\n"
                                 "gl_TessLevelInner[0] = 3.5; gl_TessLevelInner[1] = 2.5;\n"
                                 "gl_out[gl_InvocationID].gl_Position = vec4(0.0); }\n";
+    const auto vertex = glsl("vert", "void main() { gl_Position = vec4(0.0); }\n"), levels = glsl("tesc", control);
     const char* domains[] = {"", "triangles", "quads", "isolines"};
     const char* spacings[] = {"equal_spacing", "fractional_odd_spacing", "fractional_even_spacing"};
     for (unsigned domain = 1; domain < 4; ++domain)
@@ -227,8 +228,8 @@ TEST_F(Stages, EvaluationFitsTheTessellationMode) {
                                               (mode.clockwise ? ", cw" : ", ccw") + (mode.points ? ", point_mode" : "") +
                                               ") in;\nvoid main() { gl_Position = vec4(gl_TessCoord.xy, 1.0, 1.0); }\n";
                 const auto with = [&](const std::vector<uint32_t>& words) {
-                    return draw({{VK_SHADER_STAGE_VERTEX_BIT, glsl("vert", "void main() { gl_Position = vec4(0.0); }\n")},
-                                 {VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT, glsl("tesc", control)},
+                    return draw({{VK_SHADER_STAGE_VERTEX_BIT, vertex},
+                                 {VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT, levels},
                                  {VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT, words}},
                                 VK_PRIMITIVE_TOPOLOGY_PATCH_LIST);
                 };

@@ -312,7 +312,7 @@ void SpirvEmitter::execution_modes() {
                 spv::ExecutionModeInputPoints, spv::ExecutionModeInputLines,
                 spv::ExecutionModeInputLinesAdjacency, spv::ExecutionModeTriangles,
                 spv::ExecutionModeInputTrianglesAdjacency};
-            const uint32_t n = face_.input_primitive;
+            const uint32_t n = std::max<uint32_t>(face_.input_primitive, 1);
             vertex_count();
             mode(kInputs[n == 1 ? 0 : n == 2 ? 1 : n == 4 ? 2 : n == 3 ? 3 : 4]);
             mode(face_.output_topology == 1   ? spv::ExecutionModeOutputPoints
