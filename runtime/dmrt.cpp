@@ -22,6 +22,8 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const RuntimeOptions& options) 
         vulkan.device = options.device;
         vulkan.validation = options.validation;
         vulkan.import_memory = options.import_memory;
+        vulkan.software_blocks = options.software_blocks;
+        vulkan.stand_ins = options.stand_ins;
         auto backend = replay::create_vulkan_backend(vulkan);
         if (!backend)
             return backend.error();

@@ -16,6 +16,8 @@ struct RuntimeOptions {
     int device = -1;                    // Vulkan device index, -1 picks
     bool validation = false;
     bool import_memory = true;
+    bool software_blocks = false; // Vulkan: decode block-compressed formats even where the device has them
+    bool stand_ins = false;       // Vulkan: leave out draws whose pipelines are still being compiled
     KeySkip key_skip = {};
     nvn::Sdk sdk = {}; // nvn::sdk_of() by the guest's SDK version
 };

@@ -2,24 +2,9 @@
 // calls.
 #include "runtime/dmrt.h"
 #include "runtime/examples/picture_scene.h"
+#include "runtime/examples/png_file.h"
 #include "tests/writers/sample.h"
 #include <cstdio>
-#include <png.h>
-
-namespace {
-
-// Rows come from the bottom.
-bool write_png(const char* path, const std::vector<uint8_t>& pixels, uint32_t width, uint32_t height) {
-    png_image image{};
-    image.version = PNG_IMAGE_VERSION;
-    image.width = width;
-    image.height = height;
-    image.format = PNG_FORMAT_RGBA;
-    const int stride = -static_cast<int>(width * 4);
-    return png_image_write_to_file(&image, path, 0, pixels.data(), stride, nullptr) != 0;
-}
-
-} // namespace
 
 int main(int argc, char** argv) {
     if (argc != 3) {
@@ -51,7 +36,7 @@ int main(int argc, char** argv) {
                      static_cast<unsigned long long>(counts.skipped));
         return 3;
     }
-    if (!write_png(argv[2], pixels, scene.width, scene.height)) {
+    if (!dmsh::examples::write_png(argv[2], pixels, scene.width, scene.height)) {
         std::fprintf(stderr, "%s cannot be written\n", argv[2]);
         return 6;
     }

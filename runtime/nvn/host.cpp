@@ -60,8 +60,7 @@ void Host::reset() {
     virtual_pools_.clear();
     ++pools_generation_;
     programs_.clear();
-    shaders_.clear();
-    libraries_.clear();
+    shaders_.reset();
     texture_pools_.clear();
     sampler_pools_.clear();
     lent_.clear();
@@ -87,8 +86,7 @@ void Host::set_executor(Executor* executor) {
 }
 
 void Host::add_library(LibraryPack pack) {
-    const std::lock_guard hold(shaders_lock_);
-    libraries_.push_back(std::move(pack));
+    shaders_.add(std::move(pack));
 }
 
 void Host::set_key_skip(KeySkip skip) {
@@ -205,49 +203,6 @@ void Host::remove_program(uint32_t serial) {
     programs_.erase(serial);
 }
 
-std::shared_ptr<const Shader> Host::load_shader(uint64_t key, Stage stage, uint64_t code) {
-    const std::lock_guard hold(shaders_lock_);
-    if (const auto it = shaders_.find(key); it != shaders_.end())
-        return it->second;
-    std::shared_ptr<Shader> shader;
-    for (const LibraryPack& pack : libraries_) {
-        const uint32_t index = pack.find(key);
-        if (index == LibraryPack::kNotFound)
-            continue;
-        auto reflection = pack.reflection(index);
-        auto slice = pack.slice(index);
-        if (!reflection || !slice) {
-            report(Report::damaged_pack, "%s",
-                   (!reflection ? reflection.error() : slice.error()).text().c_str());
-            break;
-        }
-        if (reflection->interface.stage != stage) {
-            report(Report::damaged_pack, "%s is a %s shader, the program uses it as %s",
-                   key_text(key).c_str(), stage_name(reflection->interface.stage).data(),
-                   stage_name(stage).data());
-            break;
-        }
-        shader = std::make_shared<Shader>();
-        shader->key = key;
-        shader->reflection = std::move(*reflection);
-        shader->slice = std::move(*slice);
-        shader->id = static_cast<uint32_t>(shaders_.size()) + 1;
-        break;
-    }
-    if (!shader) {
-        std::string packs;
-        for (const LibraryPack& pack : libraries_) {
-            packs.append(" ").append(pack.name());
-            packs.append(" (").append(std::to_string(pack.size())).append(" programs)");
-        }
-        report(Report::missing_shader, "%s %s, code at 0x%llx, searched:%s", key_text(key).c_str(),
-               stage_name(stage).data(), static_cast<unsigned long long>(code),
-               packs.empty() ? " no pack" : packs.c_str());
-    }
-    shaders_[key] = shader;
-    return shader;
-}
-
 // Takes the key and what else comes from control section and code area. False: the code is in no pool yet.
 bool Host::take_key(ProgramStage& s, const uint8_t* control, size_t control_bytes) {
     const bool nvn2 = word_at(control, 4) == kCodeMajorNvn2;
@@ -278,7 +233,8 @@ bool Host::take_key(ProgramStage& s, const uint8_t* control, size_t control_byte
         if (offset < code_bytes)
             s.constants.assign(code.begin() + offset, code.end());
     }
-    s.shader = load_shader(s.key, s.stage, s.code);
+    shaders_.request(s.key, s.stage, s.code);
+    s.loading = true;
     return true;
 }
 
@@ -337,16 +293,21 @@ std::shared_ptr<const Program> Host::find_program(uint32_t serial) {
     }
     bool late = false;
     for (const ProgramStage& s : found->stages)
-        late |= s.present && !s.control.empty();
+        late |= s.unresolved();
     if (!late)
         return found;
     auto fresh = std::make_shared<Program>(*found);
-    for (ProgramStage& s : fresh->stages)
+    for (ProgramStage& s : fresh->stages) {
         if (s.present && !s.control.empty()) {
             const std::vector<uint8_t> control = s.control;
             if (take_key(s, control.data(), control.size()))
                 s.control.clear();
         }
+        if (s.present && s.loading) {
+            s.shader = shaders_.take(s.key);
+            s.loading = false;
+        }
+    }
     const std::unique_lock hold(programs_lock_);
     if (const auto it = programs_.find(serial); it != programs_.end() && it->second == found)
         it->second = fresh;

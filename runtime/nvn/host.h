@@ -3,9 +3,9 @@
 #include "runtime/nvn/objects.h"
 #include "runtime/nvn/page_alias.h"
 #include "runtime/nvn/report.h"
+#include "runtime/nvn/shader_loader.h"
 #include "runtime/nvn/texture_layout.h"
 #include "runtime/nvn/virtual_pool.h"
-#include "runtime/pack/library_pack.h"
 #include <array>
 #include <functional>
 #include <memory>
@@ -52,22 +52,16 @@ struct SamplerSlot {
     bool used = false;
 };
 
-// A shader as the pack holds it, loaded once per key and shared.
-struct Shader {
-    uint64_t key = 0;
-    ProgramReflection reflection;
-    Slice slice;
-    uint32_t id = 0; // 1, 2, ... in order of loading; names the shader in pipeline keys
-};
-
 struct ProgramStage {
     bool present = false;
     Stage stage = Stage::vertex;
     uint64_t code = 0;                    // guest address of the code area
     std::vector<uint8_t> control;         // kept only while the code was in no pool yet (S-005)
     uint64_t key = 0;                     // 0 while unknown
+    bool loading = false;                 // the key is known, `shader` not yet: find_program waits for it
     std::shared_ptr<const Shader> shader; // null: not in the pack (reported)
     std::vector<uint8_t> constants;       // c[1]: tail of the code area, copied when the key was taken
+    bool unresolved() const { return present && (loading || !control.empty()); }
 };
 
 struct Program {
@@ -107,12 +101,13 @@ class Executor {
     // Copies a box of a texture whose content may be newer than its storage into the storage.
     virtual void store_texture(const TextureDesc& texture) = 0;
 
-    // Receipts (1, 2, ...) stand for points in a queue's work. A queue may be parked behind an event or another
-    // queue, so a receipt exists before the GPU's own fence does.
-    virtual uint64_t fence_receipt(uint32_t queue) = 0; // behind the work submitted so far
+    // Receipts (1, 2, ...) stand for points in a queue's work. A queue may be parked behind an event or
+    // another queue, so a receipt exists before the GPU's own fence does.
+    virtual uint64_t fence_receipt(uint32_t queue) = 0;              // behind the work submitted so far
     virtual void wait_receipt(uint32_t queue, uint64_t receipt) = 0; // later work of the queue waits
     virtual bool receipt_done(uint64_t receipt) = 0;
-    virtual uint64_t present(uint32_t queue, const Present& present) = 0; // in queue order; the receipt behind it
+    virtual uint64_t present(uint32_t queue,
+                             const Present& present) = 0; // in queue order; the receipt behind it
     // Applies the signals of events that are complete, in order.
     virtual void publish_signals() = 0;
     // Runs parked work that became ready.
@@ -183,6 +178,9 @@ class Host {
     void set_sampler(uint32_t serial, int id, const SamplerSlot& slot);
     std::optional<SamplerSlot> sampler(uint32_t serial, uint32_t id) const;
 
+    // Shaders by key; programs ask for theirs when they are made.
+    ShaderLoader& shaders() { return shaders_; }
+
     uint32_t next_serial();
 
     // Windows by serial; `change` runs under their lock. False: unknown.
@@ -248,7 +246,6 @@ class Host {
     bool for_mapped(uint64_t address, uint64_t bytes, F each) const;
     bool cover(uint64_t address, uint64_t bytes);
 
-    std::shared_ptr<const Shader> load_shader(uint64_t key, Stage stage, uint64_t code);
     bool take_key(ProgramStage& stage, const uint8_t* control, size_t control_bytes);
 
     Executor* executor_ = nullptr;
@@ -263,9 +260,7 @@ class Host {
     uint64_t mapping_generation_ = 0;
     mutable std::shared_mutex programs_lock_;
     std::unordered_map<uint32_t, std::shared_ptr<Program>> programs_;
-    std::mutex shaders_lock_;
-    std::unordered_map<uint64_t, std::shared_ptr<const Shader>> shaders_; // null: a miss that was reported
-    std::vector<LibraryPack> libraries_;
+    ShaderLoader shaders_;
     mutable std::shared_mutex ids_lock_;
     std::unordered_map<uint32_t, std::vector<TextureSlot>> texture_pools_;
     std::unordered_map<uint32_t, std::vector<SamplerSlot>> sampler_pools_;

@@ -17,6 +17,7 @@ namespace dmsh::nvn {
     X(bad_control, "control entry is damaged or unreadable")                                                 \
     X(bad_program, "program has no usable shader")                                                           \
     X(missing_shader, "shader is not in the library pack")                                                   \
+    X(pipeline_miss, "pipeline was not compiled before its first use")                                       \
     X(damaged_pack, "library pack entry is refused")                                                         \
     X(out_of_command_memory, "command memory ran out and nothing more is lent")                              \
     X(lent_memory, "command memory was lent by the host")                                                    \

@@ -35,6 +35,9 @@ LibraryPack& LibraryPack::operator=(LibraryPack&& other) noexcept {
     std::swap(keys_, other.keys_);
     std::swap(entries_, other.entries_);
     std::swap(count_, other.count_);
+    std::swap(bucket_shift_, other.bucket_shift_);
+    std::swap(buckets_, other.buckets_);
+    std::swap(plain_, other.plain_);
     std::swap(checked_, other.checked_);
     return *this;
 }
@@ -108,7 +111,27 @@ Result<LibraryPack> LibraryPack::check(LibraryPack pack) {
     pack.entries_ =
         reinterpret_cast<const LibraryEntry*>(index + uint64_t{h->entry_count} * sizeof(uint64_t));
     pack.checked_ = std::make_unique<std::atomic<uint8_t>[]>(pack.count_);
+    pack.make_buckets();
     return pack;
+}
+
+void LibraryPack::make_buckets() {
+    constexpr uint32_t kKeysPerBucket = 8;
+    unsigned bits = 1;
+    while (bits < 24 && (kKeysPerBucket << bits) < count_)
+        ++bits;
+    bucket_shift_ = 64 - bits;
+    const uint32_t buckets = 1u << bits;
+    buckets_ = std::make_unique<uint32_t[]>(buckets + 1);
+    plain_ = std::make_unique<uint64_t[]>(count_ / 64 + 1);
+    uint32_t next = 0; // buckets up to here have their start; keys out of order cannot move one back
+    for (uint32_t i = 0; i < count_; ++i) {
+        for (const auto bucket = static_cast<uint32_t>(keys_[i] >> bucket_shift_); next <= bucket; ++next)
+            buckets_[next] = i;
+        plain_[i / 64] |= uint64_t{entries_[i].variant == 0} << i % 64;
+    }
+    for (; next <= buckets; ++next)
+        buckets_[next] = count_;
 }
 
 std::string_view LibraryPack::target() const {
@@ -119,35 +142,21 @@ std::string_view LibraryPack::stamp() const {
 }
 
 uint32_t LibraryPack::find(uint64_t key, uint16_t variant) const noexcept {
-    if (count_ == 0)
-        return kNotFound;
-    // Keys are hashes: the key's own value says about where it lies. A bracket grown from there (doubling, so
-    // that any distribution costs a logarithm at most) keeps the search in a few cache lines.
-    constexpr uint32_t kFirstStep = 128;
-    const uint32_t guess = static_cast<uint32_t>(static_cast<unsigned __int128>(key) * count_ >> 64);
-    uint32_t low = guess, high = guess, step = kFirstStep; // the first key >= `key` is in [low, high]
-    if (keys_[guess] < key) {
-        do {
-            low = high;
-            high = step < count_ - high ? high + step : count_;
-            step *= 2;
-        } while (high < count_ && keys_[high] < key);
-    } else {
-        do {
-            high = low;
-            low = step < low ? low - step : 0;
-            step *= 2;
-        } while (low > 0 && keys_[low] >= key);
-    }
-    const uint64_t* base = keys_ + low;
-    uint32_t n = high - low;
-    while (n > 0) { // no branch on the comparison: half of them would be mispredicted
+    constexpr uint32_t kCounted =
+        32; // a bucket of more keys (they are no hashes, or damaged) is halved first
+    const uint64_t bucket = key >> bucket_shift_;
+    const uint64_t* base = keys_ + buckets_[bucket];
+    uint32_t n = buckets_[bucket + 1] - buckets_[bucket];
+    while (n > kCounted) { // no branch on the comparison: half of them would be mispredicted
         const uint32_t half = (n + 1) / 2;
         base += base[half - 1] < key ? half : 0;
         n -= half;
     }
-    for (uint32_t i = static_cast<uint32_t>(base - keys_); i < count_ && keys_[i] == key; ++i)
-        if (entries_[i].variant == variant)
+    uint32_t below = 0;
+    for (uint32_t k = 0; k < n; ++k) // no order between the loads: the bucket's lines come at once
+        below += base[k] < key;
+    for (uint32_t i = static_cast<uint32_t>(base - keys_) + below; i < count_ && keys_[i] == key; ++i)
+        if (variant == 0 ? plain_[i / 64] >> i % 64 & 1 : entries_[i].variant == variant)
             return i;
     return kNotFound;
 }

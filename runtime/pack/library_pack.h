@@ -51,7 +51,8 @@ class LibraryPack {
     uint64_t key(uint32_t index) const { return index < count_ ? keys_[index] : 0; }
 
     static constexpr uint32_t kNotFound = ~0u;
-    // Index of the program or kNotFound. Binary search; takes no lock and no memory.
+    // Index of the program or kNotFound. A bucket of about eight keys is found by the key's upper bits (keys
+    // are hashes) and searched; takes no lock and no memory.
     uint32_t find(uint64_t key, uint16_t variant = 0) const noexcept;
 
     Result<ProgramEntry> entry(uint32_t index) const;
@@ -74,6 +75,12 @@ class LibraryPack {
     const uint64_t* keys_ = nullptr;
     const LibraryEntry* entries_ = nullptr;
     uint32_t count_ = 0;
+    // Made at opening: first key of each bucket, and a bit per entry whose variant is 0, so that a look-up
+    // touches two lines beside the keys.
+    unsigned bucket_shift_ = 63;
+    std::unique_ptr<uint32_t[]> buckets_;
+    std::unique_ptr<uint64_t[]> plain_;
+    void make_buckets();
     std::unique_ptr<std::atomic<uint8_t>[]> checked_; // per entry: bits of the parts whose checksum held
 };
 

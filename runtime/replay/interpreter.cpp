@@ -555,7 +555,7 @@ void Interpreter::draw(QueueState& state, DrawCall& call, NVNdrawPrimitive primi
     for (const Stage stage : stages) {
         const unsigned s = static_cast<unsigned>(stage);
         const nvn::Program* program = state.programs[s].get();
-        if (program && program->stages[s].present && !program->stages[s].control.empty()) {
+        if (program && program->stages[s].unresolved()) {
             state.programs[s] =
                 Host::get().find_program(program->serial); // late code: its pool may exist by now
             program = state.programs[s].get();
@@ -613,7 +613,7 @@ void Interpreter::dispatch(QueueState& state, DispatchCall& call) {
         return;
     constexpr unsigned s = static_cast<unsigned>(Stage::compute);
     const nvn::Program* program = state.programs[s].get();
-    if (program && program->stages[s].present && !program->stages[s].control.empty()) {
+    if (program && program->stages[s].unresolved()) {
         state.programs[s] = Host::get().find_program(program->serial);
         program = state.programs[s].get();
     }

@@ -10,6 +10,11 @@ std::atomic<uint64_t> g_allocations{0};
 
 } // namespace
 
+// The operators below are a pair; g++ sees them inlined apart.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+#endif
+
 void* operator new(size_t bytes) {
     ++g_allocations;
     if (void* p = std::malloc(bytes ? bytes : 1))

@@ -1,7 +1,7 @@
 // The picture: what the runtime draws equals what plain Vulkan draws from the GLSL sources.
 #include "runtime/dmrt.h"
 #include "runtime/replay/vulkan/vulkan_backend.h"
-#include "tests/picture/reference.h"
+#include "tests/support/pictures.h"
 #include "tests/writers/sample.h"
 #include <fstream>
 #include <gtest/gtest.h>

@@ -177,6 +177,30 @@ TEST_F(Draws, FragmentDriverSegmentHoldsTheBaseInstance) {
     EXPECT_EQ(p[7 * 16 + 1][3], 7u);
 }
 
+// Each pipeline is a miss once, named with its shaders; with stand-ins its first draws are left out.
+TEST_F(Draws, PipelineMissesAreCountedAndNamed) {
+    for (const bool stand_ins : {false, true}) {
+        RuntimeOptions options;
+        options.stand_ins = stand_ins;
+        Machine m(programs(), options);
+        NEED(m);
+        NVNtexture* t = target(m);
+        nvnCommandBufferDrawArrays(m.cmd(), NVN_DRAW_PRIMITIVE_POINTS, 0, 3);
+        const auto first = cells(m.pixels_as<Pixel>(t));
+        auto& backend = static_cast<replay::VulkanBackendBase&>(m.runtime().backend());
+        backend.finish_pipelines();
+        nvnCommandBufferDrawArrays(m.cmd(), NVN_DRAW_PRIMITIVE_POINTS, 0, 3);
+        EXPECT_EQ(cells(m.pixels_as<Pixel>(t)), box(0, 3, 0, 1));
+        EXPECT_EQ(backend.info().pipeline_misses, 1u);
+        EXPECT_EQ(backend.info().pipelines, 1u);
+        EXPECT_TRUE(m.said(": vertex ") && m.said(" fragment "));
+        EXPECT_EQ(backend.info().left_out, first.empty() ? 1u : 0u);
+        if (!stand_ins) {
+            EXPECT_EQ(first.size(), 3u);
+        }
+    }
+}
+
 // Lines and quads: positions from a buffer of cells, one colour.
 const char* const kCells = R"(
 layout(location = 0) in vec2 cell;

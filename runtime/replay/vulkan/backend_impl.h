@@ -18,6 +18,7 @@ class VulkanBackend final : public VulkanBackendBase {
 
     const char* name() const override { return "vulkan"; }
     VulkanInfo info() const override;
+    void finish_pipelines() override { pipelines_.finish(); }
     void pool_added(const nvn::PoolInfo& pool) override { memory_.add(pool); }
     void pool_removed(const nvn::PoolInfo& pool) override;
 
@@ -97,6 +98,8 @@ class VulkanBackend final : public VulkanBackendBase {
     };
     void copy_depth_stencil(const BufferTextureCopy& copy, Image& image, VkBufferImageCopy region,
                             const CopyShape& shape);
+    void copy_decoded(const BufferTextureCopy& copy, Image& image, VkBufferImageCopy region,
+                      const CopyShape& shape);
     // Between guest memory of any strides and tight batch memory.
     void copy_rows(VkBuffer from, uint64_t from_offset, VkBuffer to, uint64_t to_offset,
                    const CopyShape& shape, bool from_guest);

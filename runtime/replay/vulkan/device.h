@@ -3,6 +3,7 @@
 #include "runtime/abi/result.h"
 #include "runtime/nvn/report.h"
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -132,7 +133,7 @@ class Device {
     unsigned current_ = 0;
     Capabilities can_;
     ExtensionCommands ext_;
-    uint64_t validation_errors_ = 0;
+    std::atomic<uint64_t> validation_errors_{0};
     PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties_ = nullptr;
 };
 

@@ -115,10 +115,17 @@ VkDescriptorType descriptor_type(const Binding& b) {
 }
 
 Pipelines::~Pipelines() {
-    for (const auto& [key, p] : graphics_)
-        vkDestroyPipeline(device_.handle(), p.pipeline, nullptr);
-    for (const auto& [id, p] : compute_)
-        vkDestroyPipeline(device_.handle(), p.pipeline, nullptr);
+    {
+        const std::lock_guard hold(lock_);
+        stop_ = true;
+        changed_.notify_all();
+    }
+    if (worker_.joinable())
+        worker_.join();
+    for (const auto& [key, s] : graphics_)
+        vkDestroyPipeline(device_.handle(), s.pipeline.pipeline, nullptr);
+    for (const auto& [id, s] : compute_)
+        vkDestroyPipeline(device_.handle(), s.pipeline.pipeline, nullptr);
     for (const auto& [key, l] : layouts_) {
         vkDestroyPipelineLayout(device_.handle(), l.layout, nullptr);
         vkDestroyDescriptorSetLayout(device_.handle(), l.set, nullptr);
@@ -127,7 +134,66 @@ Pipelines::~Pipelines() {
         vkDestroyShaderModule(device_.handle(), m, nullptr);
 }
 
+void Pipelines::work() {
+    std::unique_lock hold(lock_);
+    for (;;) {
+        changed_.wait(hold, [this] { return stop_ || !queue_.empty(); });
+        if (stop_)
+            return;
+        const Job job = queue_.front();
+        queue_.pop_front();
+        busy_ = true;
+        hold.unlock();
+        Pipeline made;
+        if (!(job.compute ? make_compute(job.work, made) : make(job.key, job.work, made)))
+            made.pipeline = VK_NULL_HANDLE;
+        else
+            made_.fetch_add(1, std::memory_order_relaxed);
+        hold.lock();
+        job.slot->pipeline = made;
+        job.slot->done = true;
+        busy_ = false;
+        changed_.notify_all();
+    }
+}
+
+void Pipelines::finish() {
+    std::unique_lock hold(lock_);
+    changed_.wait(hold, [this] { return queue_.empty() && !busy_; });
+}
+
+const Pipeline* Pipelines::get(Slot& slot, bool fresh, const PipelineKey& key, bool compute,
+                               const BoundWork& work) {
+    std::unique_lock hold(lock_);
+    if (fresh) {
+        std::string shaders;
+        for (unsigned s = 0; s < kStageCount; ++s)
+            if (work.shaders[s].shader)
+                shaders.append(" ")
+                    .append(stage_name(static_cast<Stage>(s)))
+                    .append(" ")
+                    .append(key_text(work.shaders[s].shader->key));
+        ++misses_;
+        report(Report::pipeline_miss, "%016llx:%s",
+               static_cast<unsigned long long>(compute ? work.shaders[5].shader->key : hash(key)),
+               shaders.c_str());
+        Job job{key, compute, work, &slot};
+        job.work.resources = nullptr;
+        queue_.push_back(job);
+        if (!worker_.joinable())
+            worker_ = std::thread([this] { this->work(); });
+        changed_.notify_all();
+    }
+    if (!slot.done && stand_ins_) {
+        ++left_out_;
+        return nullptr;
+    }
+    changed_.wait(hold, [&] { return slot.done; });
+    return slot.pipeline.pipeline ? &slot.pipeline : nullptr;
+}
+
 VkShaderModule Pipelines::module(const nvn::Shader& shader) {
+    const std::lock_guard hold(objects_lock_);
     const auto it = modules_.find(shader.id);
     if (it != modules_.end())
         return it->second;
@@ -153,6 +219,7 @@ const Pipelines::Layout* Pipelines::layout(const BoundWork& work) {
     for (unsigned s = 0; s < kStageCount; ++s)
         ids[s] = work.shaders[s].shader ? work.shaders[s].shader->id : 0;
     const uint64_t key = XXH3_64bits(ids, sizeof ids);
+    const std::lock_guard hold(objects_lock_);
     if (const auto it = layouts_.find(key); it != layouts_.end())
         return &it->second;
     std::vector<VkDescriptorSetLayoutBinding> bindings;
@@ -206,34 +273,32 @@ void Pipelines::find_feedback(const nvn::Shader& shader, Pipeline& out) {
 }
 
 const Pipeline* Pipelines::compute(const BoundWork& work) {
+    const auto [it, fresh] =
+        compute_.try_emplace(work.shaders[static_cast<unsigned>(Stage::compute)].shader->id);
+    return get(it->second, fresh, {}, true, work);
+}
+
+bool Pipelines::make_compute(const BoundWork& work, Pipeline& out) {
     const nvn::Shader& shader = *work.shaders[static_cast<unsigned>(Stage::compute)].shader;
-    if (const auto it = compute_.find(shader.id); it != compute_.end())
-        return it->second.pipeline ? &it->second : nullptr;
-    Pipeline& p = compute_[shader.id];
     const Layout* l = layout(work);
     const VkShaderModule m = module(shader);
     if (!l || !m)
-        return nullptr;
+        return false;
     VkComputePipelineCreateInfo ci{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
     ci.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
     ci.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
     ci.stage.module = m;
     ci.stage.pName = shader.reflection.entry.empty() ? kEntryMain : shader.reflection.entry.c_str();
     ci.layout = l->layout;
-    p.layout = l->layout;
-    p.set_layout = l->set;
-    if (!ok(vkCreateComputePipelines(device_.handle(), VK_NULL_HANDLE, 1, &ci, nullptr, &p.pipeline),
-            "compute pipeline"))
-        return nullptr;
-    ++made_;
-    return &p;
+    out.layout = l->layout;
+    out.set_layout = l->set;
+    return ok(vkCreateComputePipelines(device_.handle(), VK_NULL_HANDLE, 1, &ci, nullptr, &out.pipeline),
+              "compute pipeline");
 }
 
 const Pipeline* Pipelines::graphics(const PipelineKey& key, const BoundWork& work) {
     const auto [it, fresh] = graphics_.try_emplace(key);
-    if (fresh && !make(key, work, it->second))
-        it->second.pipeline = VK_NULL_HANDLE;
-    return it->second.pipeline ? &it->second : nullptr;
+    return get(it->second, fresh, key, false, work);
 }
 
 bool Pipelines::make(const PipelineKey& key, const BoundWork& work, Pipeline& out) {
@@ -459,11 +524,8 @@ bool Pipelines::make(const PipelineKey& key, const BoundWork& work, Pipeline& ou
     ci.pColorBlendState = &blend;
     ci.pDynamicState = &dynamics;
     ci.layout = l->layout;
-    if (!ok(vkCreateGraphicsPipelines(device_.handle(), VK_NULL_HANDLE, 1, &ci, nullptr, &out.pipeline),
-            "graphics pipeline"))
-        return false;
-    ++made_;
-    return true;
+    return ok(vkCreateGraphicsPipelines(device_.handle(), VK_NULL_HANDLE, 1, &ci, nullptr, &out.pipeline),
+              "graphics pipeline");
 }
 
 } // namespace dmsh::replay::vulkan

@@ -2,6 +2,11 @@
 #pragma once
 #include "runtime/replay/backend.h"
 #include "runtime/replay/vulkan/device.h"
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
 #include <unordered_map>
 
 namespace dmsh::replay::vulkan {
@@ -21,37 +26,65 @@ struct Pipeline {
 // The descriptor type of a binding.
 VkDescriptorType descriptor_type(const Binding& binding);
 
+// Pipelines are compiled on a thread of their own. A draw whose pipeline is not there yet is a miss: counted,
+// named once per key, and waited for; with stand-ins on, the draw is left out instead and counted.
 class Pipelines {
   public:
-    explicit Pipelines(Device& device) : device_(device) {}
+    Pipelines(Device& device, bool stand_ins) : device_(device), stand_ins_(stand_ins) {}
     ~Pipelines();
 
-    // nullptr (reported once): the device refuses the state or a shader.
+    // nullptr: the device refuses the state or a shader (reported once), or the draw is left out.
     const Pipeline* graphics(const PipelineKey& key, const BoundWork& work);
     const Pipeline* compute(const BoundWork& work);
     // Stream that attributes without a vertex buffer read; its buffer holds zeros.
     static constexpr uint32_t kZeroStream = kMaxStreams;
-    uint64_t made() const { return made_; }
+    uint64_t made() const { return made_.load(std::memory_order_relaxed); }
+    uint64_t misses() const { return misses_; }
+    uint64_t left_out() const { return left_out_; }
+    // Waits until everything asked for is compiled.
+    void finish();
 
   private:
     struct Layout {
         VkDescriptorSetLayout set = VK_NULL_HANDLE;
         VkPipelineLayout layout = VK_NULL_HANDLE;
     };
+    struct Slot {
+        Pipeline pipeline; // null: refused
+        bool done = false;
+    };
+    struct Job {
+        PipelineKey key; // shaders alone for compute
+        bool compute = false;
+        BoundWork work; // resources are not read
+        Slot* slot = nullptr;
+    };
+    const Pipeline* get(Slot& slot, bool fresh, const PipelineKey& key, bool compute, const BoundWork& work);
+    void work();
     const Layout* layout(const BoundWork& work);
     VkShaderModule module(const nvn::Shader& shader);
     static void find_feedback(const nvn::Shader& shader, Pipeline& out);
     bool make(const PipelineKey& key, const BoundWork& work, Pipeline& out);
+    bool make_compute(const BoundWork& work, Pipeline& out);
 
     Device& device_;
+    bool stand_ins_;
     struct KeyHash {
         size_t operator()(const PipelineKey& k) const { return hash(k); }
     };
-    std::unordered_map<PipelineKey, Pipeline, KeyHash> graphics_; // a null pipeline: refused
-    std::unordered_map<uint32_t, Pipeline> compute_;              // by Shader::id
-    std::unordered_map<uint64_t, Layout> layouts_;                // by hash of the shader ids
+    std::unordered_map<PipelineKey, Slot, KeyHash> graphics_;
+    std::unordered_map<uint32_t, Slot> compute_; // by Shader::id
+    std::mutex objects_lock_;
+    std::unordered_map<uint64_t, Layout> layouts_; // by hash of the shader ids
     std::unordered_map<uint32_t, VkShaderModule> modules_;
-    uint64_t made_ = 0;
+    std::atomic<uint64_t> made_{0};
+    uint64_t misses_ = 0, left_out_ = 0;
+
+    std::mutex lock_; // slots and queue
+    std::condition_variable changed_;
+    std::deque<Job> queue_;
+    std::thread worker_;
+    bool stop_ = false, busy_ = false;
 };
 
 } // namespace dmsh::replay::vulkan

@@ -54,6 +54,20 @@ bool without_alpha(int format) {
            format == NVN_FORMAT_BGRX8 || format == NVN_FORMAT_BGRX8_SRGB;
 }
 
+// The format of a view: the texture's, or what its blocks decode to.
+VkFormat seen_format(const Image& image, int format, bool linear = false) {
+    switch (image.decoded) {
+    case DecodedTexel::rgba8:
+        return texture_format(format) == texture_format(format, true) || linear ? VK_FORMAT_R8G8B8A8_UNORM
+                                                                                : VK_FORMAT_R8G8B8A8_SRGB;
+    case DecodedTexel::r8: return VK_FORMAT_R8_UNORM;
+    case DecodedTexel::r8_signed: return VK_FORMAT_R8_SNORM;
+    case DecodedTexel::rg8: return VK_FORMAT_R8G8_UNORM;
+    case DecodedTexel::rg8_signed: return VK_FORMAT_R8G8_SNORM;
+    default: return texture_format(format, linear);
+    }
+}
+
 VkImageViewType view_type(ImageDim dim, bool arrayed) {
     switch (dim) {
     case ImageDim::d1: return arrayed ? VK_IMAGE_VIEW_TYPE_1D_ARRAY : VK_IMAGE_VIEW_TYPE_1D;
@@ -134,7 +148,15 @@ Image* Textures::create(const nvn::TextureDesc& key) {
         return refuse("no such format in Vulkan");
     VkFormatProperties fp;
     vkGetPhysicalDeviceFormatProperties(device_.physical(), image->format, &fp);
-    const VkFormatFeatureFlags features = fp.optimalTilingFeatures;
+    VkFormatFeatureFlags features = fp.optimalTilingFeatures;
+    if (decoded_texel(key.format) != DecodedTexel::none &&
+        (software_blocks_ || !(features & VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT))) {
+        image->decoded = decoded_texel(key.format);
+        image->format = seen_format(*image, key.format, true);
+        vkGetPhysicalDeviceFormatProperties(device_.physical(), image->format, &fp);
+        features = fp.optimalTilingFeatures &
+                   ~static_cast<VkFormatFeatureFlags>(VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT);
+    }
     if (!(features & (VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT | VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT)))
         return refuse("the device lacks the format");
     VkImageCreateInfo ici{VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO};
@@ -250,6 +272,18 @@ void Textures::fill(Image& image) {
             }
             VkBufferImageCopy copy{};
             copy.bufferOffset = staging.offset;
+            VkBuffer from = staging.buffer;
+            if (image.decoded != DecodedTexel::none) {
+                const uint32_t w = std::max(1u, t.width >> level), h = std::max(1u, t.height >> level);
+                const uint64_t texels = uint64_t{w} * h * decoded_bytes(image.decoded);
+                const Piece plain = device_.piece(texels * l.depth, 256);
+                if (!plain.buffer)
+                    return;
+                for (uint32_t z = 0; z < l.depth; ++z)
+                    decode_blocks(t.format, staging.map + z * slice, w, h, plain.map + z * texels);
+                from = plain.buffer;
+                copy.bufferOffset = plain.offset;
+            }
             copy.imageSubresource = {aspect, level, layer, 1};
             copy.imageExtent = {std::max(1u, t.width >> level),
                                 image.type == VK_IMAGE_TYPE_1D ? 1 : std::max(1u, t.height >> level),
@@ -259,8 +293,7 @@ void Textures::fill(Image& image) {
                     return;
                 continue;
             }
-            vkCmdCopyBufferToImage(device_.commands(), staging.buffer, image.image, VK_IMAGE_LAYOUT_GENERAL,
-                                   1, &copy);
+            vkCmdCopyBufferToImage(device_.commands(), from, image.image, VK_IMAGE_LAYOUT_GENERAL, 1, &copy);
         }
     device_.full_barrier();
 }
@@ -270,6 +303,11 @@ void Textures::store(const nvn::TextureDesc& texture) {
     Image* image = it == images_.end() ? nullptr : it->second.get();
     if (!image || !image->gpu_written || texture.samples > 1)
         return;
+    if (image->decoded != DecodedTexel::none) {
+        report(Report::unsupported, "storing %s, which is decoded in software",
+               nvn::format_name(texture.format));
+        return;
+    }
     const nvn::TextureDesc& t = image->texture;
     const VkImageAspectFlags aspect = aspects(t.format);
     const nvn::FormatInfo f = nvn::format_info(t.format);
@@ -389,7 +427,7 @@ VkImageView Textures::sampled_view(Image& image, const nvn::BoundTexture& bound,
     ViewKey key;
     if (!shape(image, v, binding, key))
         return VK_NULL_HANDLE;
-    key.format = texture_format(v.format);
+    key.format = seen_format(image, v.format);
     key.aspect = aspects(image.texture.format);
     key.swizzle = v.swizzle;
     if (without_alpha(v.format)) {

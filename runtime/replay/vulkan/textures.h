@@ -1,6 +1,7 @@
 // Host images of guest textures: one image per storage and shape, filled from the storage when that changed.
 #pragma once
 #include "runtime/nvn/host.h"
+#include "runtime/replay/block_decode.h"
 #include "runtime/replay/vulkan/device.h"
 #include <unordered_map>
 
@@ -22,7 +23,8 @@ struct Image {
     VkFormat format = VK_FORMAT_UNDEFINED;
     VkImageType type = VK_IMAGE_TYPE_2D;
     uint32_t layers = 1;
-    bool storable = false; // usable as a storage image
+    bool storable = false;                     // usable as a storage image
+    DecodedTexel decoded = DecodedTexel::none; // texels are decoded in software: the device lacks the format
     nvn::TextureDesc texture;
     nvn::TextureLayout layout;
     uint64_t storage_hash = 0;
@@ -35,7 +37,8 @@ struct Image {
 // Images stay in VK_IMAGE_LAYOUT_GENERAL.
 class Textures {
   public:
-    explicit Textures(Device& device) : device_(device) {}
+    // `software_blocks`: decode block-compressed formats in software even where the device has them.
+    Textures(Device& device, bool software_blocks) : device_(device), software_blocks_(software_blocks) {}
     ~Textures();
 
     // The image of a texture, made and filled as needed: records transfers, so no render pass may be open
@@ -64,6 +67,7 @@ class Textures {
     void destroy(Image& image);
 
     Device& device_;
+    bool software_blocks_;
     struct Hash {
         size_t operator()(const nvn::TextureDesc& d) const;
     };

@@ -141,6 +141,32 @@ void VulkanBackend::copy_depth_stencil(const BufferTextureCopy& copy, Image& ima
     });
 }
 
+void VulkanBackend::copy_decoded(const BufferTextureCopy& copy, Image& image, VkBufferImageCopy region,
+                                 const CopyShape& s) {
+    if (copy.to_buffer) {
+        report(Report::unsupported, "copy out of %s, which is decoded in software",
+               nvn::format_name(image.texture.format));
+        return;
+    }
+    const uint64_t tight = uint64_t{s.columns} * s.bytes;
+    const uint32_t w = region.imageExtent.width, h = region.imageExtent.height;
+    const uint64_t texels = uint64_t{w} * h * decoded_bytes(image.decoded);
+    bytes_.assign(tight * s.rows * s.slices, 0);
+    for (uint32_t z = 0; z < s.slices; ++z)
+        for (uint32_t y = 0; y < s.rows; ++y)
+            read_memory(copy.buffer + z * s.slice + y * s.row,
+                        bytes_.data() + (uint64_t{z} * s.rows + y) * tight, static_cast<uint32_t>(tight));
+    const Piece p = device_->piece(texels * s.slices, 16);
+    if (!p.buffer)
+        return;
+    for (uint32_t z = 0; z < s.slices; ++z)
+        decode_blocks(image.texture.format, bytes_.data() + z * tight * s.rows, w, h, p.map + z * texels);
+    region.bufferOffset = p.offset;
+    device_->full_barrier();
+    vkCmdCopyBufferToImage(device_->commands(), p.buffer, image.image, VK_IMAGE_LAYOUT_GENERAL, 1, &region);
+    image.gpu_written = true;
+}
+
 void VulkanBackend::copy_buffer_texture(const BufferTextureCopy& copy) {
     use(Use::transfer);
     Image* image = textures_.find(copy.texture.texture);
@@ -177,6 +203,10 @@ void VulkanBackend::copy_buffer_texture(const BufferTextureCopy& copy) {
     }
     if (packed_depth(copy.texture.texture.format)) {
         copy_depth_stencil(copy, *image, region, s);
+        return;
+    }
+    if (image->decoded != DecodedTexel::none) {
+        copy_decoded(copy, *image, region, s);
         return;
     }
     const VkCommandBuffer c = device_->commands();

@@ -16,8 +16,9 @@ using nvn::Report;
 using nvn::report;
 
 VulkanBackend::VulkanBackend(std::unique_ptr<Device> device, const VulkanOptions& options)
-    : device_(std::move(device)), memory_(*device_, options.import_memory), textures_(*device_),
-      pipelines_(*device_), counters_(*device_, memory_), clears_(*device_) {}
+    : device_(std::move(device)), memory_(*device_, options.import_memory),
+      textures_(*device_, options.software_blocks), pipelines_(*device_, options.stand_ins),
+      counters_(*device_, memory_), clears_(*device_) {}
 
 VulkanBackend::~VulkanBackend() {
     VulkanBackend::wait(VulkanBackend::flush(), ~uint64_t{0});
@@ -37,8 +38,13 @@ bool VulkanBackend::init() {
 }
 
 VulkanInfo VulkanBackend::info() const {
-    return {device_->properties().deviceName, memory_.imports(), device_->can().depth_minus_one,
-            pipelines_.made(), device_->validation_errors()};
+    return {device_->properties().deviceName,
+            memory_.imports(),
+            device_->can().depth_minus_one,
+            pipelines_.made(),
+            pipelines_.misses(),
+            pipelines_.left_out(),
+            device_->validation_errors()};
 }
 
 void VulkanBackend::pool_removed(const nvn::PoolInfo& pool) {

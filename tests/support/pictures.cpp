@@ -1,5 +1,5 @@
 // Draws the reference picture and makes the reference pack.
-#include "tests/picture/reference.h"
+#include "tests/support/pictures.h"
 #include "archivers/pack/library_writer.h"
 #include "runtime/abi/program_key.h"
 #include "tests/writers/sample.h"

@@ -4,7 +4,7 @@
 #include "compiler/build/translate.h"
 #include "runtime/abi/entry_points.h"
 #include "runtime/abi/program_key.h"
-#include "tests/picture/reference.h"
+#include "tests/support/pictures.h"
 #include "tests/writers/sample.h"
 
 namespace dmsh::test {
