@@ -2,6 +2,7 @@
 #include "runtime/replay/vulkan/pipelines.h"
 #include "runtime/abi/entry_points.h"
 #include "runtime/abi/program_key.h"
+#include "runtime/abi/stage_state.h"
 #include "runtime/nvn/states.h"
 #include "runtime/replay/vulkan/formats.h"
 #define XXH_INLINE_ALL
@@ -50,6 +51,21 @@ VkPrimitiveTopology topology(uint32_t primitive) {
         return VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP_WITH_ADJACENCY;
     case NVN_DRAW_PRIMITIVE_PATCHES: return VK_PRIMITIVE_TOPOLOGY_PATCH_LIST;
     default: return VK_PRIMITIVE_TOPOLOGY_MAX_ENUM;
+    }
+}
+
+// Vertices of the primitive that a geometry shader is given.
+uint32_t vertices_of(uint32_t primitive) {
+    switch (primitive) {
+    case NVN_DRAW_PRIMITIVE_POINTS: return 1;
+    case NVN_DRAW_PRIMITIVE_LINES:
+    case NVN_DRAW_PRIMITIVE_LINE_LOOP:
+    case NVN_DRAW_PRIMITIVE_LINE_STRIP: return 2;
+    case NVN_DRAW_PRIMITIVE_LINES_ADJACENCY:
+    case NVN_DRAW_PRIMITIVE_LINE_STRIP_ADJACENCY: return 4;
+    case NVN_DRAW_PRIMITIVE_TRIANGLES_ADJACENCY:
+    case NVN_DRAW_PRIMITIVE_TRIANGLE_STRIP_ADJACENCY: return 6;
+    default: return 3;
     }
 }
 
@@ -192,9 +208,14 @@ const Pipeline* Pipelines::get(Slot& slot, bool fresh, const PipelineKey& key, b
     return slot.pipeline.pipeline ? &slot.pipeline : nullptr;
 }
 
-VkShaderModule Pipelines::module(const nvn::Shader& shader) {
+VkShaderModule Pipelines::module(const nvn::Shader& shader, uint32_t input_vertices, const TessMode* mode) {
     const std::lock_guard hold(objects_lock_);
-    const auto it = modules_.find(shader.id);
+    const uint64_t key = shader.id | uint64_t{input_vertices} << 32 |
+                         (mode ? uint64_t{static_cast<uint8_t>(mode->domain)} << 40 |
+                                     uint64_t{static_cast<uint8_t>(mode->spacing)} << 48 |
+                                     uint64_t{mode->clockwise} << 56 | uint64_t{mode->points} << 57
+                               : 0);
+    const auto it = modules_.find(key);
     if (it != modules_.end())
         return it->second;
     VkShaderModule m = VK_NULL_HANDLE;
@@ -206,11 +227,17 @@ VkShaderModule Pipelines::module(const nvn::Shader& shader) {
         report(Report::damaged_pack, "%s has no SPIR-V", key_text(shader.key).c_str());
     } else {
         VkShaderModuleCreateInfo ci{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
-        ci.codeSize = shader.slice.bytes.size();
-        ci.pCode = reinterpret_cast<const uint32_t*>(shader.slice.bytes.data());
+        std::vector<uint32_t> words(shader.slice.bytes.size() / 4);
+        std::memcpy(words.data(), shader.slice.bytes.data(), words.size() * 4);
+        if (input_vertices)
+            words = with_input_primitive(words, input_vertices);
+        if (mode)
+            words = with_tess_mode(words, *mode);
+        ci.codeSize = words.size() * 4;
+        ci.pCode = words.data();
         ok(vkCreateShaderModule(device_.handle(), &ci, nullptr, &m), "shader module");
     }
-    modules_[shader.id] = m;
+    modules_[key] = m;
     return m;
 }
 
@@ -309,6 +336,13 @@ bool Pipelines::make(const PipelineKey& key, const BoundWork& work, Pipeline& ou
     out.set_layout = l->set;
     const Capabilities& can = device_.can();
 
+    // What only the draw knows of a module: the primitives that reach a geometry shader, how patches are
+    // divided.
+    const nvn::Shader* divides = work.shaders[static_cast<unsigned>(Stage::tess_control)].shader;
+    const TessMode* tess = divides ? &divides->reflection.interface.tess : nullptr;
+    uint32_t input_vertices = vertices_of(key.primitive);
+    if (tess)
+        input_vertices = tess->points ? 1 : tess->domain == TessDomain::isolines ? 2 : 3;
     std::vector<VkPipelineShaderStageCreateInfo> stages;
     for (unsigned s = 0; s < kStageCount; ++s) {
         const nvn::Shader* shader = work.shaders[s].shader;
@@ -324,7 +358,8 @@ bool Pipelines::make(const PipelineKey& key, const BoundWork& work, Pipeline& ou
         VkPipelineShaderStageCreateInfo& ci = stages.emplace_back();
         ci = {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO};
         ci.stage = stage_bit(stage);
-        ci.module = module(*shader);
+        ci.module = module(*shader, stage == Stage::geometry ? input_vertices : 0,
+                           stage == Stage::tess_evaluation ? tess : nullptr);
         ci.pName = shader->reflection.entry.empty() ? kEntryMain : shader->reflection.entry.c_str();
         if (!ci.module)
             return false;

@@ -62,7 +62,9 @@ class Pipelines {
     const Pipeline* get(Slot& slot, bool fresh, const PipelineKey& key, bool compute, const BoundWork& work);
     void work();
     const Layout* layout(const BoundWork& work);
-    VkShaderModule module(const nvn::Shader& shader);
+    // Fitted to the draw: input vertices of a geometry shader (0: not one), division of a patch (null: none).
+    VkShaderModule module(const nvn::Shader& shader, uint32_t input_vertices = 0,
+                          const TessMode* mode = nullptr);
     static void find_feedback(const nvn::Shader& shader, Pipeline& out);
     bool make(const PipelineKey& key, const BoundWork& work, Pipeline& out);
     bool make_compute(const BoundWork& work, Pipeline& out);
@@ -75,8 +77,8 @@ class Pipelines {
     std::unordered_map<PipelineKey, Slot, KeyHash> graphics_;
     std::unordered_map<uint32_t, Slot> compute_; // by Shader::id
     std::mutex objects_lock_;
-    std::unordered_map<uint64_t, Layout> layouts_; // by hash of the shader ids
-    std::unordered_map<uint32_t, VkShaderModule> modules_;
+    std::unordered_map<uint64_t, Layout> layouts_;         // by hash of the shader ids
+    std::unordered_map<uint64_t, VkShaderModule> modules_; // by shader id and what it was fitted to
     std::atomic<uint64_t> made_{0};
     uint64_t misses_ = 0, left_out_ = 0;
 
