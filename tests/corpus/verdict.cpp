@@ -96,9 +96,13 @@ void prove_graphics(Verdict& v, const Corpus& corpus, const ProofOptions& option
     if (!expected)
         return end(Status::reference_failed, expected.error().text());
 
-    // Operations across lanes: the driver's own subgroups say nothing about 32 lanes.
+    // Operations across lanes: the driver's own subgroups say nothing about 32 lanes, unless the source asks for subgroups of
+    // whatever size there is (capabilities GroupNonUniform..., SubgroupBallotKHR, SubgroupVoteKHR).
     constexpr uint32_t kWarp = 32;
-    if (translation && translation->interface.uses_lanes && v.stage == Stage::compute &&
+    const bool any_size = std::any_of(capabilities.begin(), capabilities.end(), [](uint32_t c) {
+        return (c >= 61 && c <= 68) || c == 4423 || c == 4431;
+    });
+    if (!any_size && translation && translation->interface.uses_lanes && v.stage == Stage::compute &&
         (*harness)->subgroup_size() != kWarp) {
         std::string text;
         bool same = true;
