@@ -1,6 +1,7 @@
 // Operand access, flags and small value helpers of the lifter.
 #include "compiler/lift/lift_context.h"
 #include "compiler/lift/guest_code.h"
+#include "compiler/lift/probe.h"
 #include <llvm/IR/PatternMatch.h>
 
 namespace dmsh {
@@ -54,6 +55,11 @@ void LiftContext::write(Variable v, Value* value) {
     if (guard_)
         value = b.CreateSelect(guard_, value, ssa_.read(block_, v));
     ssa_.write(block_, v, value);
+    if (LiftProbes::wanted() && inst_) {
+        llvm::Type* word = b.getInt32Ty();
+        auto probe = shader.module->getOrInsertFunction(kProbeFunction, llvm::FunctionType::get(b.getVoidTy(), {word, word, word}, false));
+        b.CreateCall(probe, {i32(inst_->pc), i32(v), value->getType()->isIntegerTy(1) ? b.CreateZExt(value, word) : value});
+    }
 }
 
 void LiftContext::commit(uint32_t mask) {

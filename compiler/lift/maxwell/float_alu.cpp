@@ -43,9 +43,17 @@ Value* round_code(LiftContext& c) { return c.i32(static_cast<uint32_t>(c.get(F::
 
 void multiply(LiftContext& c, Value* x, Value* y) {
     static constexpr double kScale[8] = {1.0, 0.5, 0.25, 0.125, 8.0, 4.0, 2.0, 1.0};
-    if (const uint64_t scale = c.get(F::scale))
-        x = c.b.CreateFMul(x, c.f32(kScale[scale & 7]));
-    Value* product = c.get(F::rnd) ? c.call(Intrinsic::fmul_rnd, {round_code(c), x, y}) : c.b.CreateFMul(x, y);
+    Value* product = nullptr;
+    if (const uint64_t scale = c.get(F::scale); scale && c.exact()) {
+        // The product is scaled before it is rounded: both are exact as doubles.
+        const auto wide = [&](Value* v) { return c.b.CreateFPExt(v, c.b.getDoubleTy()); };
+        Value* scaled = c.b.CreateFMul(c.b.CreateFMul(wide(x), wide(y)), c.f64(kScale[scale & 7]));
+        product = c.get(F::rnd) ? c.call(Intrinsic::f64_to_f32_rnd, {round_code(c), scaled}) : c.b.CreateFPTrunc(scaled, c.b.getFloatTy());
+    } else {
+        product = c.get(F::rnd) ? c.call(Intrinsic::fmul_rnd, {round_code(c), x, y}) : c.b.CreateFMul(x, y);
+        if (scale) // differs where the unscaled product leaves the range alone
+            product = c.b.CreateFMul(product, c.f32(kScale[scale & 7]));
+    }
     if (c.get(F::fmz) == kFmz)
         product = zero_factor(c, x, y, product, c.f32(0.0));
     write_float(c, product);
