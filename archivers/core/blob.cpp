@@ -14,6 +14,14 @@ constexpr size_t kMapFrom = 256 << 10;
 
 } // namespace
 
+void let_go(Bytes mapped) {
+    constexpr uintptr_t kPage = 4096;
+    const auto begin = (reinterpret_cast<uintptr_t>(mapped.data()) + kPage - 1) / kPage * kPage;
+    const auto end = (reinterpret_cast<uintptr_t>(mapped.data()) + mapped.size()) / kPage * kPage;
+    if (begin < end)
+        madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 Result<Blob> map_file(const std::string& path) {
     const auto failed = [&](const char* what) {
         return Error{std::string(what) + ": " + std::strerror(errno), path};

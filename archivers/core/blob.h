@@ -49,6 +49,9 @@ struct NewBlob {
     }
 };
 
+// Says that these pages of a mapped file are not needed for now: they stay readable, but cost no memory.
+void let_go(Bytes mapped);
+
 // A file's bytes, mapped if it is large. An empty file gives an empty blob. Errors carry the path as origin.
 Result<Blob> map_file(const std::string& path);
 

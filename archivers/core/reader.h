@@ -1,6 +1,7 @@
 // Reader: what one container format is to the scan, and Output: where a reader puts what it found.
 #pragma once
 #include "archivers/core/decode_context.h"
+#include "archivers/core/find_magic.h"
 #include "runtime/abi/stage.h"
 #include <functional>
 #include <string>
@@ -69,6 +70,9 @@ class Output : public DecodeContext {
     // ("data.trpfd", "../x/y"), later roots first; nothing if there is none. Members of archives have the
     // neighbours of the file around them. Its size is added to what the budgets are 16 times of.
     virtual Result<std::optional<Blob>> sibling(std::string_view path) = 0;
+
+    // Every place of the magics in a large blob, by offset, looked for by all workers that have time.
+    virtual std::vector<MagicHit> find_all(const Blob& in, const std::array<uint32_t, 3>& magics) = 0;
 };
 
 // For docs/formats.md, which is made from the list of readers. One line of Markdown each.
@@ -87,6 +91,8 @@ struct Reader {
     // Gives members and shaders to `out`. On an error what it gave before is dropped, with one line.
     Result<void> (*read)(const Blob& in, Output& out);
     FormatFacts facts = {};
+    // Decodes the whole file at once: no two large ones are read at the same time.
+    bool one_stream = false;
     // Only for formats that A-104 excepts because nothing in their bytes tells them: the name must please too.
     bool (*probe_name)(std::string_view name) = nullptr;
 };

@@ -30,7 +30,8 @@ constexpr Reader kZstdReader = {"zstd",
                                  "archivers/misc/zstd_file.cpp",
                                  "several frames, with and without content size, dictionaries by ID from anywhere "
                                  "in the input (`Pack/ZsDic.pack.zs`)",
-                                 "nothing"}};
+                                 "nothing"},
+                                true};
 
 constexpr Reader kZstdDictionaryReader = {
     "zstd dictionary",

@@ -22,6 +22,7 @@ constexpr Reader kYaz0Reader = {
     "yaz0",
     probe_yaz0,
     read_yaz0,
-    {"Yaz0 stream (.szs)", "`Yaz0`", "archivers/nintendo/yaz0_file.cpp", "the whole format", "nothing"}};
+    {"Yaz0 stream (.szs)", "`Yaz0`", "archivers/nintendo/yaz0_file.cpp", "the whole format", "nothing"},
+    true};
 
 } // namespace dmsh

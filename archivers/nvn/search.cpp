@@ -12,6 +12,7 @@ namespace dmsh {
 namespace {
 
 constexpr std::array<uint32_t, 3> kMagics = {kGlslcMagic, kBnshMagic, kControlMagic};
+constexpr uint64_t kManyFrom = 48ull << 20; // bytes from which all workers look for the magics first
 constexpr uint64_t kMaxGap = 0x1000; // zero bytes between a control section and its code
 
 struct Candidate {
@@ -34,7 +35,9 @@ class Search {
 
     Result<void> run() {
         uint64_t at = 0;
-        while (const auto hit = find_magic(data_, at, kMagics)) {
+        if (data_.size() >= kManyFrom)
+            hits_ = out_.find_all(in_, kMagics);
+        while (const auto hit = next_magic(at)) {
             at = hit->offset;
             if (const uint64_t end = read_until(at); end > at) {
                 at = consumed_ = end;
@@ -49,6 +52,15 @@ class Search {
     }
 
   private:
+    // Asked with rising offsets.
+    std::optional<MagicHit> next_magic(uint64_t at) {
+        if (!hits_)
+            return find_magic(data_, at, kMagics);
+        while (next_hit_ < hits_->size() && (*hits_)[next_hit_].offset < at)
+            ++next_hit_;
+        return next_hit_ < hits_->size() ? std::optional((*hits_)[next_hit_]) : std::nullopt;
+    }
+
     // The end of the range already read that holds `at`; 0 if none does. Asked with rising offsets.
     uint64_t read_until(uint64_t at) {
         for (; next_read_ < read_.size() && read_[next_read_].begin <= at; ++next_read_)
@@ -266,6 +278,8 @@ class Search {
     uint64_t read_end_ = 0;
     const Module* module_ = nullptr;
     uint64_t base_ = 0;     // address of the first byte
+    std::optional<std::vector<MagicHit>> hits_; // of a large blob
+    size_t next_hit_ = 0;
     uint64_t consumed_ = 0; // end of what the last accepted thing covers
     uint64_t left_out_ = 0; // end of a container that was refused
     uint64_t work_ = 0;     // bytes looked at for candidates

@@ -1,12 +1,10 @@
 // Reads every file on a pool of workers and puts the results together in the files' order.
 #include "archivers/scan/scan.h"
+#include "archivers/scan/cover.h"
 #include "archivers/scan/file_scan.h"
 #include "archivers/scan/source_tree.h"
 #include <algorithm>
 #include <bit>
-#include <chrono>
-#include <condition_variable>
-#include <new>
 #include <set>
 #include <thread>
 
@@ -39,12 +37,17 @@ class Merger {
             }
         for (FoundRecord& r : f.records) {
             result_.found += 1 + r.copies;
-            result_.formats[std::string(r.format)].shaders += 1 + r.copies;
+            const std::string format(Chains::format(*r.chain));
+            result_.formats[format].shaders += 1 + r.copies;
+            result_.tree[*r.chain].shaders += 1 + r.copies;
             const auto [it, first] = seen_.try_emplace(r.key, result_.records.size());
             if (first) {
                 first_bytes_.push_back(r.bytes);
                 result_.records.push_back({r.key, r.stage, r.arch, r.bytes->control, r.bytes->code,
-                                           std::move(r.origin), std::string(r.format), r.offset, r.copies});
+                                           r.bytes->control_bytes, r.bytes->code_bytes, std::move(r.origin),
+                                           format, r.offset, r.copies});
+                if (r.cover)
+                    covered_.push_back(r.key);
                 continue;
             }
             ShaderRecord& record = result_.records[it->second];
@@ -58,13 +61,16 @@ class Merger {
             result_.errors.push_back(std::move(e));
         for (std::string& n : f.notes)
             result_.notes.push_back(std::move(n));
-        for (const auto& [format, n] : f.containers)
-            result_.formats[std::string(format)].containers += n;
+        for (const auto& [chain, n] : f.containers) {
+            result_.formats[std::string(Chains::format(*chain))].containers += n;
+            result_.tree[*chain].containers += n;
+        }
         result_.members += f.members;
         result_.lone_controls += f.lone_controls;
     }
 
     void finish() {
+        add_covers();
         std::sort(result_.records.begin(), result_.records.end(),
                   [](const ShaderRecord& a, const ShaderRecord& b) { return a.key < b.key; });
         for (std::vector<ShaderProgram>* list : {&result_.programs, &result_.listed})
@@ -74,7 +80,40 @@ class Merger {
     }
 
   private:
+    // L-004: engines that bind each stage at draw time get every vertex shader with a cover of the pixel shaders'
+    // inputs. In order of keys, so that the order of files does not matter.
+    void add_covers() {
+        std::sort(covered_.begin(), covered_.end());
+        covered_.erase(std::unique(covered_.begin(), covered_.end()), covered_.end());
+        for (const Arch arch : {Arch::sm53, Arch::sm86}) {
+            std::vector<uint64_t> vertex, chosen;
+            std::vector<CoverInput> pixel;
+            for (const uint64_t key : covered_) {
+                const ShaderRecord& r = result_.records[seen_.at(key)];
+                if (r.arch != arch)
+                    continue;
+                if (r.stage == Stage::vertex)
+                    vertex.push_back(key);
+                else if (r.stage == Stage::fragment)
+                    pixel.push_back({key, first_bytes_[seen_.at(key)]->inputs});
+            }
+            chosen = smallest_cover(std::move(pixel));
+            for (const uint64_t v : vertex)
+                for (const uint64_t p : chosen) {
+                    ShaderProgram program;
+                    program.keys[static_cast<size_t>(Stage::vertex)] = v;
+                    program.keys[static_cast<size_t>(Stage::fragment)] = p;
+                    program.stages = 1u << static_cast<unsigned>(Stage::vertex) | 1u << static_cast<unsigned>(Stage::fragment);
+                    program.origin = result_.records[seen_.at(v)].origin;
+                    if (!linked_.contains({program.stages, program.keys}) &&
+                        listed_.insert({program.stages, program.keys}).second)
+                        result_.listed.push_back(std::move(program));
+                }
+        }
+    }
+
     ScanResult& result_;
+    std::vector<uint64_t> covered_;
     std::unordered_map<uint64_t, size_t> seen_;
     std::vector<const ShaderBytes*> first_bytes_;
     std::set<std::pair<uint8_t, std::array<uint64_t, kStageCount>>> linked_, listed_;
@@ -90,40 +129,13 @@ const ShaderRecord* ScanResult::find(uint64_t key) const {
 
 namespace {
 
-// Runs `work` on `count` threads; on this one if one is enough and nobody watches.
-void run_workers(size_t count, const std::function<void()>& work, const std::function<void()>& watch) {
-    if (count <= 1 && !watch)
-        return work();
-    std::mutex mutex;
-    std::condition_variable ended;
-    size_t running = count;
-    std::vector<std::thread> pool;
-    for (size_t i = 0; i < count; ++i)
-        pool.emplace_back([&] {
-            work();
-            const std::lock_guard lock(mutex);
-            --running;
-            ended.notify_one();
-        });
-    {
-        std::unique_lock lock(mutex);
-        while (running) {
-            ended.wait_for(lock, std::chrono::milliseconds(250));
-            if (watch)
-                watch();
-        }
-    }
-    for (std::thread& t : pool)
-        t.join();
-}
-
 // Reads the files; `result` has the errors of listing them.
 Result<void> scan_files(const std::vector<SourceFile>& files, const ScanOptions& options, ScanResult& result) {
     uint64_t all_bytes = 0;
     for (const SourceFile& f : files)
         all_bytes += f.size;
 
-    ShaderStore store(options.skip);
+    ShaderStore store(options.skip, options.keep_bytes);
     SharedFacts facts;
     std::unique_ptr<Oodle> oodle;
     if (!options.oodle.empty()) {
@@ -132,10 +144,11 @@ Result<void> scan_files(const std::vector<SourceFile>& files, const ScanOptions&
             return started.error();
         oodle = *std::move(started);
     }
+    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+    WorkQueue queue(std::min(options.workers ? options.workers : cores, kMaxWorkers));
     ScanShared shared{store, facts, oodle.get(),
-                      [&](const std::string& origin) { return open_source(files, origin); }};
+                      [&](const std::string& origin) { return open_source(files, origin); }, &queue};
     std::vector<FileFindings> findings(files.size());
-    std::atomic<uint64_t> done_bytes{0}, shaders{0};
     std::atomic<bool> cancelled{false};
 
     // Large files first, so that none is left for the end; the results go to their places anyhow.
@@ -148,37 +161,32 @@ Result<void> scan_files(const std::vector<SourceFile>& files, const ScanOptions&
     const auto read_one = [&](size_t index) {
         const SourceFile& file = files[index];
         FileFindings& f = findings[index];
-        try {
-            if (const auto blob = file.open())
-                f = scan_file(file.origin, index, *blob, blob->size(), shared);
-            else
-                f.errors.push_back({blob.error().message + " (its shaders are left out)", file.origin});
-        } catch (const std::bad_alloc&) {
-            f = {};
-            f.errors.push_back({"not enough memory (its shaders are left out)", file.origin});
+        auto blob = file.open();
+        if (!blob) {
+            f.errors.push_back({blob.error().message + " (its shaders are left out)", file.origin});
+            f.asked_in_vain = false;
+            return;
         }
-        if (!f.asked_in_vain) {
-            done_bytes += file.size;
-            shaders += f.records.size();
-        }
+        const uint64_t size = blob->size();
+        scan_file(file.origin, index, *std::move(blob), size, shared, nullptr,
+                  [&f](FileFindings found) { f = std::move(found); });
+    };
+    const auto progress = [&] {
+        const ScanCounters& c = shared.counters;
+        options.progress({std::min<uint64_t>(c.bytes, all_bytes), all_bytes, c.members, c.shaders});
     };
     const auto read_all = [&](const std::vector<size_t>& list) {
         std::atomic<size_t> next{0};
-        const auto work = [&] {
-            for (size_t i; (i = next.fetch_add(1)) < list.size();) {
-                if (options.cancel && options.cancel->load()) {
-                    cancelled = true;
-                    return;
-                }
-                read_one(list[i]);
-            }
+        const auto next_file = [&] {
+            if (options.cancel && options.cancel->load())
+                cancelled = true;
+            const size_t i = cancelled ? list.size() : next.fetch_add(1);
+            if (i >= list.size())
+                return false;
+            read_one(list[i]);
+            return true;
         };
-        const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-        const size_t count = std::min<size_t>(options.workers ? options.workers : cores, list.size());
-        std::function<void()> watch;
-        if (options.progress)
-            watch = [&] { options.progress(done_bytes, all_bytes, shaders); };
-        run_workers(count, work, watch);
+        queue.run(next_file, options.progress ? std::function<void()>(progress) : nullptr);
     };
     read_all(order);
     // What asked for something that another file publishes is read again, with everything published so far in
@@ -192,7 +200,7 @@ Result<void> scan_files(const std::vector<SourceFile>& files, const ScanOptions&
         read_all(order);
     }
     if (options.progress)
-        options.progress(done_bytes, all_bytes, shaders);
+        progress();
 
     Merger merger(result);
     for (FileFindings& f : findings)

@@ -13,18 +13,27 @@
 
 namespace dmsh {
 
+struct ScanProgress {
+    uint64_t done_bytes = 0, all_bytes = 0; // of the files
+    uint64_t members = 0;                   // opened inside files
+    uint64_t shaders = 0;                   // with copies in other containers
+};
+
+constexpr unsigned kMaxWorkers = 256;
+
 struct ScanOptions {
     // RomFS folders, RomFS images, or single files. Roots later in the list override earlier ones file by
     // file (base, then update); a DLC root adds to them. Paths inside roots are compared as they are.
     std::vector<std::string> paths;
     std::vector<std::string> exefs; // folders holding main, subsdk*, ...; origins begin with "exefs/"
     std::vector<std::string> nro;   // NRO files or folders of them; origins begin with "nro/"
-    unsigned workers = 0;           // 0: one per core
+    unsigned workers = 0;           // 0: one per core; at most kMaxWorkers
     KeySkip skip;                   // the profile's (S-006)
     std::string oodle;              // the user's Oodle library; empty = none
     std::string oodle_host;         // the program that loads it; empty = dmsh-oodle-host beside this one
+    bool keep_bytes = true; // records hold control section and code; without, their lengths only
     // Called from one thread at a time, at most a few times a second and once at the end.
-    std::function<void(uint64_t done_bytes, uint64_t all_bytes, uint64_t shaders)> progress;
+    std::function<void(const ScanProgress&)> progress;
     const std::atomic<bool>* cancel = nullptr; // set: files not begun yet are left out, `cancelled` says so
 };
 
@@ -35,6 +44,7 @@ struct ShaderRecord {
     Arch arch = Arch::sm53;
     Blob control; // bounded by S-003/S-004
     Blob code;    // as long as the control section says
+    uint64_t control_bytes = 0, code_bytes = 0;
     std::string
         origin; // "dir/file.szs/member.bnsh", and a label of the place in it: "dir/x.bnsh (variation 3)"
     std::string format;  // reader that gave it: "bnsh", "glslc", "data", "segment"
@@ -66,6 +76,7 @@ struct ScanResult {
     uint64_t found = 0;         // shaders before copies were put together
     uint64_t lone_controls = 0; // control sections without code
     std::map<std::string, FormatCounts> formats;
+    std::map<std::string, FormatCounts> tree; // by chain of formats: "yaz0 > sarc > bnsh"
     bool cancelled = false;
 
     // Record by key, or nullptr.

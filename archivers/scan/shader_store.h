@@ -2,23 +2,44 @@
 #pragma once
 #include "archivers/core/blob.h"
 #include "runtime/abi/program_key.h"
+#include <bitset>
 #include <mutex>
 #include <unordered_map>
 
 namespace dmsh {
 
 struct ShaderBytes {
-    Blob control, code;
+    Blob control, code; // without bytes if the store keeps none
+    uint64_t control_bytes = 0, code_bytes = 0;
+    uint64_t digest = 0; // of what two shaders of one key must have in common
+    std::bitset<256> inputs; // attributes that a pixel shader without fixed partners reads, from its SPH
+};
+
+// Memory that lies in a file which nobody else sees: what was written goes back to the system when memory is
+// short, and comes back when it is read. Where there is no room for such a file it is plain memory.
+class SpillFile {
+  public:
+    // Room for `bytes` bytes, alive as long as the answer's owner.
+    std::pair<uint8_t*, std::shared_ptr<const void>> room(uint64_t bytes);
+
+  private:
+    std::mutex mutex_;
+    std::shared_ptr<uint8_t> segment_;
+    uint64_t used_ = 0;
+    uint64_t plain_ = 0; // bytes given before there was a file
 };
 
 // Thread-safe. What is put in stays at its address until the store goes.
 class ShaderStore {
   public:
-    explicit ShaderStore(KeySkip skip) : skip_(skip) {}
+    // `keep`: the bytes will be wanted; otherwise lengths and digests are all that is kept.
+    explicit ShaderStore(KeySkip skip, bool keep = true) : skip_(skip), keep_(keep) {}
 
     // The stored shader of this key that is the same by A-111 (code equal, control equal up to its length
     // outside the profile's skip range). Bytes of decoded members are copied so that the members can go.
-    const ShaderBytes* put(uint64_t key, const Blob& control, const Blob& code);
+    // `inputs`: of a shader that wants a cover.
+    const ShaderBytes* put(uint64_t key, const Blob& control, const Blob& code,
+                           const std::bitset<256>& inputs = {});
 
     KeySkip skip() const { return skip_; }
 
@@ -27,9 +48,10 @@ class ShaderStore {
         std::mutex mutex;
         std::unordered_multimap<uint64_t, std::unique_ptr<const ShaderBytes>> shaders;
     };
-    bool same(const ShaderBytes& s, Bytes control, Bytes code) const;
 
     KeySkip skip_;
+    bool keep_;
+    SpillFile spill_;
     Shard shards_[64];
 };
 

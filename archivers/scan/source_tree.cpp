@@ -33,7 +33,7 @@ class Tree {
         if (is_romfs(blob->bytes))
             add_image(name, prefix, *blob);
         else
-            put({prefix + name, root, {}, blob->size()});
+            add_single(name, prefix, root, blob->size());
         return {};
     }
 
@@ -46,6 +46,14 @@ class Tree {
     }
 
   private:
+    // A file given by itself is no update of another: where its name is taken it goes by the path given.
+    void add_single(const std::string& name, const std::string& prefix, const std::string& path, uint64_t size) {
+        std::error_code ec;
+        if (!singles_.insert(fs::canonical(path, ec).string()).second)
+            return;
+        put({files_.contains(prefix + name) ? prefix + path : prefix + name, path, {}, size});
+    }
+
     void put(SourceFile file) {
         std::string key = file.origin;
         files_[std::move(key)] = std::move(file);
@@ -92,7 +100,8 @@ class Tree {
     }
 
     std::map<std::string, SourceFile> files_;
-    std::set<std::string> seen_; // folders of the root being listed
+    std::set<std::string> seen_;    // folders of the root being listed
+    std::set<std::string> singles_; // files given by themselves
     std::vector<Error> errors_;
 };
 

@@ -38,6 +38,8 @@ int run_build(const BuildCommandOptions& o) {
     BuildOptions options;
     options.scan.paths = o.paths;
     options.scan.exefs = o.exefs;
+    options.scan.nro = o.nro;
+    options.scan.oodle = o.oodle;
     options.output = o.output;
     options.workers = o.workers;
     options.validate = !o.no_validate;

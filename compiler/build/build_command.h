@@ -8,6 +8,8 @@ namespace dmsh {
 struct BuildCommandOptions {
     std::vector<std::string> paths;
     std::vector<std::string> exefs;
+    std::vector<std::string> nro;
+    std::string oodle; // the user's Oodle library
     std::string output;
     std::vector<std::string> targets;
     std::string profile;

@@ -242,6 +242,7 @@ BuildResult build_library(const BuildOptions& options) {
     const std::pair<const char*, std::string> reports[] = {
         {"shader_map.tsv", shader_map_tsv(result)},
         {"shader_pairs.tsv", shader_pairs_tsv(result)},
+        {"pso_pairs.tsv", pso_pairs_tsv(result)},
         {"build.json", build_json(options, result)},
     };
     for (const auto& [name, text] : reports) {

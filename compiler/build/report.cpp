@@ -34,6 +34,19 @@ const char* status(const ProgramReport& p) {
     return p.losses.empty() ? "ok" : "losses";
 }
 
+std::string pairs_tsv(const std::vector<ShaderProgram>& programs) {
+    std::string out;
+    for (unsigned s = 0; s < kStageCount; ++s)
+        out += std::string(stage_name(static_cast<Stage>(s))) + "\t";
+    out += "origin\n";
+    for (const ShaderProgram& program : programs) {
+        for (unsigned s = 0; s < kStageCount; ++s)
+            out += (program.stages >> s & 1 ? key_text(program.keys[s]) : "-") + "\t";
+        out += field(program.origin) + "\n";
+    }
+    return out;
+}
+
 double rounded(double ms) { return std::round(ms * 1000) / 1000; }
 
 } // namespace
@@ -46,18 +59,9 @@ std::string shader_map_tsv(const BuildResult& result) {
     return out;
 }
 
-std::string shader_pairs_tsv(const BuildResult& result) {
-    std::string out;
-    for (unsigned s = 0; s < kStageCount; ++s)
-        out += std::string(stage_name(static_cast<Stage>(s))) + "\t";
-    out += "origin\n";
-    for (const ShaderProgram& program : result.scan.programs) {
-        for (unsigned s = 0; s < kStageCount; ++s)
-            out += (program.stages >> s & 1 ? key_text(program.keys[s]) : "-") + "\t";
-        out += field(program.origin) + "\n";
-    }
-    return out;
-}
+std::string shader_pairs_tsv(const BuildResult& result) { return pairs_tsv(result.scan.programs); }
+
+std::string pso_pairs_tsv(const BuildResult& result) { return pairs_tsv(result.scan.listed); }
 
 std::string build_json(const BuildOptions& options, const BuildResult& result) {
     Json j;

@@ -10,6 +10,8 @@ void add_build(CLI::App& app, Run& run) {
     cmd->add_option("ROMFS", o->paths, "RomFS folder or image; later ones (update, DLC) override earlier ones by path")->required();
     cmd->add_option("-o,--output", o->output, "Folder for the packs and reports")->required();
     cmd->add_option("--exefs", o->exefs, "ExeFS folder (its main is searched)");
+    cmd->add_option("--nro", o->nro, "NRO file, or folder of them");
+    cmd->add_option("--oodle", o->oodle, "Your own Oodle library, for archives that need it (it runs in a child process)");
     cmd->add_option("--target", o->targets, "vulkan, macos or ios; may be repeated (default: vulkan and macos)");
     cmd->add_option("--profile", o->profile, "Facts about the title (docs/profiles.md)");
     cmd->add_option("--float", o->float_mode, "ship (default) or exact: .FTZ flushes everywhere");

@@ -13,5 +13,6 @@ void add_shader(CLI::App& app, Run& run);
 void add_lib(CLI::App& app, Run& run);
 void add_inspect(CLI::App& app, Run& run);
 void add_docs(CLI::App& app, Run& run);
+void add_unpack(CLI::App& app, Run& run);
 
 } // namespace dmsh::cli

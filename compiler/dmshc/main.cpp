@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
     dmsh::cli::Run run;
     dmsh::cli::add_build(app, run);
     dmsh::cli::add_scan(app, run);
+    dmsh::cli::add_unpack(app, run);
     dmsh::cli::add_shader(app, run);
     dmsh::cli::add_lib(app, run);
     dmsh::cli::add_inspect(app, run);

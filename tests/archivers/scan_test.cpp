@@ -3,6 +3,7 @@
 #include "archivers/scan/scan.h"
 #include "tests/archivers/corpus.h"
 #include "tests/writers/sample.h"
+#include <random>
 #include <unistd.h>
 
 namespace dmsh {
@@ -100,6 +101,98 @@ TEST(TableDeterminism, AnyNumberOfWorkers) {
         EXPECT_EQ(one, dump(scan_paths({folder.at()}, workers)));
 }
 
+// One archive of a megabyte and more, whose members several workers read: the same lists, lines and counts.
+TEST(TableDeterminism, MembersOfOneLargeFile) {
+    std::mt19937 random(4);
+    std::vector<Member> members;
+    for (uint32_t i = 0; i < 120; ++i) {
+        Data d = writers::bnsh(std::vector<std::vector<Pair>>{
+            {small_pair(Stage::vertex, i % 50), small_pair(Stage::fragment, i)}});
+        d.resize(d.size() + 20000, static_cast<uint8_t>(random()));
+        const Data inner = writers::sarc(std::vector<Member>{{"s.bnsh", d}, {"bad", Data{'S', 'A', 'R', 'C', 1}}});
+        members.push_back({"m" + std::to_string(i), i % 3 ? inner : writers::yaz0(inner)});
+    }
+    members.push_back({"cut", Data(writers::yaz0(Data(30000, 3)).size() / 2, 'Y')});
+    // An archive inside that is refused after it gave members: their shaders go, their lines stay.
+    Data refused = writers::sarc(std::vector<Member>(members.begin(), members.begin() + 20));
+    const uint32_t beyond = 0x7fffffff;
+    std::memcpy(refused.data() + 0x20 + 19 * 16 + 12, &beyond, 4);
+    members.push_back({"refused", refused});
+    const Folder folder;
+    folder.put("large", writers::sarc(members));
+    folder.put("small", bnsh_of(Stage::compute, 7));
+    const ScanResult one = scan_paths({folder.at()}, 1);
+    EXPECT_EQ(one.records.size(), 171u);
+    EXPECT_EQ(one.errors.size(), 66u);
+    for (const unsigned workers : {2u, 3u, 8u})
+        for (int round = 0; round < 5; ++round) {
+            const ScanResult r = scan_paths({folder.at()}, workers);
+            ASSERT_EQ(dump(one), dump(r)) << workers;
+            EXPECT_EQ(one.members, r.members);
+            EXPECT_EQ(one.found, r.found);
+        }
+}
+
+// A file that breaks its budgets is cut off at the same place, however many read it.
+TEST(TableDeterminism, BudgetsOfOneLargeFile) {
+    std::vector<Member> members;
+    for (uint32_t i = 0; i < 60; ++i)
+        members.push_back({"m" + std::to_string(i), writers::zstd(Data(1 << 20, static_cast<uint8_t>(i)), 3)});
+    Data noise(3 << 20);
+    std::mt19937 random(4);
+    for (uint8_t& b : noise)
+        b = static_cast<uint8_t>(random());
+    for (Member& m : members)
+        m.data.insert(m.data.end(), noise.begin(), noise.begin() + 20000); // no zstd any more behind the frame
+    members.push_back({"noise", noise});
+    const Folder folder;
+    folder.put("large", writers::sarc(members));
+    const std::string one = dump(scan_paths({folder.at()}, 1));
+    for (const unsigned workers : {2u, 6u})
+        EXPECT_EQ(one, dump(scan_paths({folder.at()}, workers)));
+}
+
+TEST(Scan, SingleFilesOfOneNameAreAllRead) {
+    const Folder a, b;
+    a.put("x", bnsh_of(Stage::vertex, 1));
+    b.put("x", bnsh_of(Stage::vertex, 2));
+    const ScanResult r = scan_paths({a.at("x"), b.at("x"), a.at("x")});
+    ASSERT_EQ(r.records.size(), 2u);
+    EXPECT_EQ(r.files, 2u);
+    std::set<std::string> origins = {r.records[0].origin, r.records[1].origin};
+    EXPECT_TRUE(origins.contains("x (variation 0)"));
+    EXPECT_TRUE(origins.contains(b.at("x") + " (variation 0)"));
+}
+
+TEST(Scan, LengthsWithoutBytes) {
+    const Folder folder;
+    folder.put("x", writers::yaz0(bnsh_of(Stage::vertex, 1)));
+    ScanOptions o;
+    o.paths = {folder.at()};
+    const auto with = scan(o);
+    o.keep_bytes = false;
+    const auto without = scan(o);
+    ASSERT_TRUE(with && without);
+    EXPECT_EQ(dump(*with), dump(*without));
+    EXPECT_EQ(without->records[0].control.size(), 0u);
+    EXPECT_EQ(without->records[0].code_bytes, with->records[0].code.size());
+    EXPECT_EQ(without->records[0].control_bytes, with->records[0].control.size());
+}
+
+TEST(Scan, TreeOfContainers) {
+    const Folder folder;
+    const Data b = bnsh_of(Stage::vertex, 1);
+    folder.put("x", writers::yaz0(writers::sarc(std::vector<Member>{{"a", b}, {"b", b}})));
+    folder.put("y", b);
+    const ScanResult r = scan_paths({folder.at()});
+    ASSERT_TRUE(r.tree.contains("yaz0 > sarc > bnsh"));
+    EXPECT_EQ(r.tree.at("yaz0 > sarc > bnsh").containers, 2u);
+    EXPECT_EQ(r.tree.at("yaz0 > sarc > bnsh").shaders, 2u);
+    EXPECT_EQ(r.tree.at("yaz0 > sarc").shaders, 0u);
+    EXPECT_EQ(r.tree.at("bnsh").shaders, 1u);
+    EXPECT_EQ(r.formats.at("bnsh").shaders, 3u);
+}
+
 TEST(ReaderIsolation, OneBadFileCostsOneLine) {
     const Folder folder;
     folder.put("a", bnsh_of(Stage::vertex, 1));
@@ -172,13 +265,14 @@ TEST(Scan, ProgressEndsAtTheWhole) {
         folder.put(m.name, m.data);
     ScanOptions o;
     o.paths = {folder.at()};
-    uint64_t done = 0, all = 1, shaders = 0;
-    o.progress = [&](uint64_t d, uint64_t a, uint64_t s) { done = d, all = a, shaders = s; };
+    ScanProgress p;
+    o.progress = [&](const ScanProgress& now) { p = now; };
     const auto r = scan(o);
     ASSERT_TRUE(r);
-    EXPECT_EQ(done, all);
-    EXPECT_EQ(done, r->bytes);
-    EXPECT_EQ(shaders, r->found);
+    EXPECT_EQ(p.done_bytes, p.all_bytes);
+    EXPECT_EQ(p.done_bytes, r->bytes);
+    EXPECT_EQ(p.members, r->members);
+    EXPECT_EQ(p.shaders, r->found);
 }
 
 TEST(Scan, RecordsOutliveTheirFiles) {
