@@ -16,12 +16,13 @@ constexpr uint64_t kSegment = 32ull << 20;
 // The key covers the code and the head of the control section; this covers the whole control section, outside
 // of what is no part of the shader. Shaders of one key that differ here are different.
 uint64_t digest_of(Bytes control, Bytes code, KeySkip skip) {
-    uint64_t begin = skip.offset, end = begin + skip.length;
-    // NVN2: where the pack put the code is not part of the shader (S-019).
-    if (control.u32(4) == 0xc9 && skip.length == 0)
-        begin = 0x30, end = 0x34;
+    // NVN2's sections do not store their length: containers give more or fewer bytes of what follows, and what is
+    // known of them is in the key (S-019).
+    if (control.u32(4) == 0xc9)
+        return code.size();
+    const uint64_t begin = skip.offset, end = begin + skip.length;
     const Bytes head = control.clamp(0, begin == end ? control.size() : begin), tail = control.clamp(end);
-    uint64_t h = XXH3_64bits_withSeed(head.data(), head.size(), code.size());
+    uint64_t h = XXH3_64bits_withSeed(head.data(), head.size(), code.size() + control.size());
     if (begin != end)
         h = XXH3_64bits_withSeed(tail.data(), tail.size(), h);
     return h;
@@ -70,8 +71,7 @@ const ShaderBytes* ShaderStore::put(uint64_t key, const Blob& control, const Blo
     const auto find = [&]() -> const ShaderBytes* {
         const auto [first, last] = shard.shaders.equal_range(key);
         for (auto it = first; it != last; ++it)
-            if (it->second->digest == digest && it->second->code_bytes == code.size() &&
-                it->second->control_bytes == control.size())
+            if (it->second->digest == digest && it->second->code_bytes == code.size())
                 return it->second.get();
         return nullptr;
     };

@@ -123,7 +123,7 @@ TEST(TableDeterminism, MembersOfOneLargeFile) {
     folder.put("small", bnsh_of(Stage::compute, 7));
     const ScanResult one = scan_paths({folder.at()}, 1);
     EXPECT_EQ(one.records.size(), 171u);
-    EXPECT_EQ(one.errors.size(), 66u);
+    EXPECT_EQ(one.errors.size(), 65u); // 64, and how many more
     for (const unsigned workers : {2u, 3u, 8u})
         for (int round = 0; round < 5; ++round) {
             const ScanResult r = scan_paths({folder.at()}, workers);
