@@ -32,6 +32,7 @@ constexpr Reader kGlslTextReader = {
     read_source,
     {"GLSL source", "names ending in .vert and .frag whose first 4 KiB are text",
      "archivers/misc/glsl_text.cpp", "noted: the game compiles it while it runs", "nothing"},
+    false,
     source_name};
 
 } // namespace dmsh

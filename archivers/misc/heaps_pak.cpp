@@ -131,6 +131,7 @@ constexpr Reader kHeapsCacheReader = {
     read_cache,
     {"Heaps shader cache", "the name `shaders.cache.nx`", "archivers/misc/heaps_pak.cpp",
      "GLSLC outputs in base64 between `//BIN=` and `#`", "the table of programs"},
+    false,
     cache_name};
 constexpr Reader kHeapsPakReader = {"heaps_pak",
                                     probe_pak,
