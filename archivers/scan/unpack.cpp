@@ -108,7 +108,7 @@ class Unpacker : public Output {
         const std::string wanted = path;
         // Two members of one name, or one whose name is another's folder.
         for (unsigned n = 2; !free(path); ++n)
-            path = wanted + "~" + std::to_string(n);
+            path = "~" + std::to_string(n) + "/" + wanted;
         taken_.insert(path);
         for (size_t at = path.find('/'); at != path.npos; at = path.find('/', at + 1))
             folders_.insert(path.substr(0, at));
