@@ -1,8 +1,9 @@
 // Guarantees: every constant-bank read names a binding (driver, constants, handles, uniform; B-002), with the
 // highest constant byte read and whether run-time offsets occur. The base instance of vertex shaders is the
 // target's own (B-008), not a driver word. A bank chosen at run time (LDC .IS/.ISL, T-043, T-133) becomes a
-// switch over the banks that it can reach, never c[0]; where nothing bounds it, over c[1], the instruction's own
-// bank and those that the program names elsewhere.
+// switch over the banks that it can reach, never c[0]; where nothing bounds it, over all from the instruction's own
+// on. T-133 asks for those that the program names elsewhere and c[1]; arrays of uniform blocks name the first one
+// alone (fs_ubo_array_dynamic_block), and a bank too many costs a binding, not a wrong value.
 #include "compiler/passes/pass_support.h"
 #include "compiler/passes/passes.h"
 
@@ -17,9 +18,6 @@ class BankPass {
         llvm::Function* load = shader_.module->getFunction(intrinsic_info(Intrinsic::cbuf_load).name);
         if (!load)
             return {};
-        for (const llvm::User* user : load->users())
-            if (const auto bank = constant_u32(llvm::cast<llvm::CallInst>(user)->getArgOperand(0)); bank && *bank < 32)
-                named_ |= 1u << *bank;
         // Users in program order, so that bindings number the same whatever the use list's order is.
         for (const auto& [call, id] : collect_calls(*shader_.main))
             if (id == Intrinsic::cbuf_load)
@@ -88,13 +86,8 @@ class BankPass {
         const uint32_t most = max_value(step, shader_.module->getDataLayout());
         llvm::SmallVector<uint32_t, 16> banks; // by step; ~0 = no such bank
         const uint32_t end = abi_.uniform_first + abi_.uniform_count;
-        const bool bounded = most < end;
-        const auto candidate = [&](uint32_t bank) {
-            return bank != abi_.driver_bank && binding_of(bank) &&
-                   (bounded || bank == sum.constant || bank == abi_.constants_bank || named_ >> bank & 1);
-        };
         for (uint32_t bank = sum.constant; bank < end && bank - sum.constant <= most; ++bank)
-            banks.push_back(candidate(bank) ? bank : ~0u);
+            banks.push_back(bank != abi_.driver_bank && binding_of(bank) ? bank : ~0u);
         if (banks.empty() || llvm::all_of(banks, [](uint32_t bank) { return bank == ~0u; }))
             return refuse(*call, LossCode::constant_bank,
                           "a constant bank chosen at run time reaches no bank that can be bound");
@@ -109,7 +102,6 @@ class BankPass {
 
     ShaderModule& shader_;
     const GuestAbi& abi_;
-    uint32_t named_ = 0; // bit per bank that a read names
 };
 
 } // namespace
