@@ -1,10 +1,8 @@
 // Runs `dmshc shader`: raw code, or a shader out of a file that the scan reads.
 #include "compiler/build/shader_file.h"
-#include "archivers/nvn/prepare_program.h"
 #include "archivers/scan/scan.h"
 #include "compiler/build/exit_codes.h"
 #include "compiler/build/files.h"
-#include "compiler/build/library_build.h"
 #include "runtime/abi/program_key.h"
 #include <cstdio>
 #include <fmt/format.h>
@@ -43,44 +41,6 @@ int render(const ShaderFileOptions& o, const ShaderInput& input, std::span<const
     return losses.empty() ? kExitDone : kExitLosses;
 }
 
-// Bytes of the program header that stands before graphics code.
-size_t header_bytes(Arch arch, Stage stage) { return stage == Stage::compute ? 0 : arch == Arch::sm53 ? 0x50 : 0x80; }
-
-int show_raw(const ShaderFileOptions& o, const GuestAbi& abi, Emit emit) {
-    if (o.arch != "sm53" && o.arch != "sm86")
-        return fail(kExitUsage, fmt::format("arch '{}' is neither sm53 nor sm86", o.arch));
-    const auto stage = stage_from_name(o.stage);
-    if (!stage)
-        return fail(kExitUsage, "--raw needs --stage");
-    auto file = read_file(o.path);
-    if (!file)
-        return fail(kExitInput, file.error().text());
-    std::vector<uint8_t> constants;
-    if (!o.constants.empty()) {
-        auto c = read_file(o.constants);
-        if (!c)
-            return fail(kExitInput, c.error().text());
-        constants = *std::move(c);
-    }
-    ShaderInput input;
-    input.arch = o.arch == "sm53" ? Arch::sm53 : Arch::sm86;
-    input.stage = *stage;
-    const std::span<const uint8_t> bytes(*file);
-    const size_t header = header_bytes(input.arch, input.stage);
-    if (bytes.size() <= header)
-        return fail(kExitInput, fmt::format("{}: {} bytes are no code behind a header of {}", o.path, bytes.size(), header));
-    input.sph = bytes.first(header);
-    input.code = bytes.subspan(header);
-    input.constants = constants;
-    for (size_t i = 0; i < o.local_size.size() && i < 3; ++i)
-        input.local_size[i] = o.local_size[i];
-    input.shared_bytes = o.shared_bytes;
-    input.local_bytes = o.local_bytes;
-    input.abi = &abi;
-    input.float_mode = o.exact ? FloatMode::exact : FloatMode::ship;
-    return render(o, input, {}, emit);
-}
-
 void print_record(const ShaderRecord& r) {
     std::printf("%s  %-15s %-5s %8llu  %s\n", key_text(r.key).c_str(), std::string(stage_name(r.stage)).c_str(),
                 std::string(arch_name(r.arch)).c_str(), static_cast<unsigned long long>(r.code.size()), r.origin.c_str());
@@ -92,21 +52,16 @@ int show_shader(const ShaderFileOptions& o) {
     const auto emit = emit_from_name(o.emit);
     if (!emit)
         return fail(kExitUsage, fmt::format("--emit {} is none of {}", o.emit, emit_names()));
-    const GuestAbi* abi = guest_abi_by_name(o.abi);
-    if (!abi)
-        return fail(kExitUsage, fmt::format("guest ABI '{}' is none of nvn, cuda, nvk, headsurface", o.abi));
+    if (const auto fault = option_fault(o))
+        return fail(kExitUsage, *fault);
     if (o.metal_target != "macos" && o.metal_target != "ios")
         return fail(kExitUsage, fmt::format("--target {} is neither macos nor ios", o.metal_target));
-    if (!o.stage.empty() && !stage_from_name(o.stage))
-        return fail(kExitUsage, fmt::format("stage '{}' is none of vertex, tess_control, tess_evaluation, geometry, fragment, compute, "
-                                            "task, mesh",
-                                            o.stage));
-    if (!o.key.empty() && (o.key.size() != 16 || o.key.find_first_not_of("0123456789abcdef") != std::string::npos))
-        return fail(kExitUsage, fmt::format("key '{}' is not 16 hexadecimal digits", o.key));
     if (!o.print_after.empty() && (*emit == Emit::disasm || *emit == Emit::cfg || *emit == Emit::control))
         return fail(kExitUsage, fmt::format("--print-after needs a form that runs passes, not {}", o.emit));
-    if (o.raw)
-        return show_raw(o, *abi, *emit);
+    if (o.raw) {
+        const auto shader = load_raw(o);
+        return shader ? render(o, shader->input, {}, *emit) : fail(shader.error().code, shader.error().text());
+    }
 
     ScanOptions scan_options;
     scan_options.paths = {o.path};
@@ -124,7 +79,7 @@ int show_shader(const ShaderFileOptions& o) {
     }
     std::vector<const ShaderRecord*> matching;
     for (const ShaderRecord& r : found->records)
-        if ((o.key.empty() || key_text(r.key) == o.key) && (o.stage.empty() || stage_name(r.stage) == o.stage))
+        if (selects(o, r))
             matching.push_back(&r);
     if (matching.empty())
         return fail(found->errors.empty() ? kExitNoShader : kExitInput,
@@ -135,17 +90,10 @@ int show_shader(const ShaderFileOptions& o) {
         return fail(kExitUsage, fmt::format("{}: {} shaders; choose with --key or --stage", o.path, matching.size()));
     }
     const ShaderRecord& record = *matching[0];
-    const auto prepared = prepare_program(record.control.bytes, record.code.bytes);
-    if (!prepared) {
-        Error e = prepared.error();
-        e.origin = record.origin;
-        return fail(kExitLosses, fmt::format("L{:04} {}", static_cast<unsigned>(e.code ? e.code : static_cast<uint16_t>(LossCode::not_code)), e.text()));
-    }
-    Profile profile;
-    profile.abi = abi->id;
-    const ShaderInput input =
-        shader_input(*prepared, profile, record.key, record.origin, o.exact ? FloatMode::exact : FloatMode::ship);
-    return render(o, input, {record.control.bytes.data(), record.control.bytes.size()}, *emit);
+    const auto shader = load_record(o, record);
+    if (!shader)
+        return fail(kExitLosses, fmt::format("L{:04} {}", shader.error().code, shader.error().text()));
+    return render(o, shader->input, {record.control.bytes.data(), record.control.bytes.size()}, *emit);
 }
 
 } // namespace dmsh

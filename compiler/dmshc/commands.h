@@ -14,5 +14,7 @@ void add_lib(CLI::App& app, Run& run);
 void add_inspect(CLI::App& app, Run& run);
 void add_docs(CLI::App& app, Run& run);
 void add_unpack(CLI::App& app, Run& run);
+void add_verify(CLI::App& app, Run& run);
+void add_run(CLI::App& app, Run& run);
 
 } // namespace dmsh::cli

@@ -17,6 +17,8 @@ int main(int argc, char** argv) {
     dmsh::cli::add_shader(app, run);
     dmsh::cli::add_lib(app, run);
     dmsh::cli::add_inspect(app, run);
+    dmsh::cli::add_verify(app, run);
+    dmsh::cli::add_run(app, run);
     dmsh::cli::add_docs(app, run);
     try {
         app.parse(argc, argv);

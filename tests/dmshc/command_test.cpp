@@ -53,6 +53,32 @@ class Command : public testing::Test {
 const std::string kShaders = DMSH_SOURCE_DIR "/tests/data/shaders/";
 const std::string kRaw = kShaders + "fs_tex_2d.bin --raw --arch sm53 --stage fragment ";
 
+TEST_F(Command, VerifyComparesAndSaysWhatItDid) {
+    const Ran text = dmshc("verify " + kShaders + "fs_discard_simple.bin --raw --stage fragment --cases 5");
+    EXPECT_EQ(text.code, 0) << text.out;
+    EXPECT_NE(text.out.find("equal on 5 cases"), std::string::npos) << text.out;
+    const Ran json = dmshc("verify " + kShaders + "fs_tex_2d.bin --raw --stage fragment --cases 3 --json");
+    EXPECT_EQ(json.code, 0) << json.out;
+    EXPECT_TRUE(nlohmann::json::parse(json.out)["shaders"][0]["equal"].get<bool>()) << json.out;
+    EXPECT_EQ(dmshc("verify " + path("missing") + " --raw --stage fragment").code, 5);
+    EXPECT_EQ(dmshc("verify " + kShaders + "fs_tex_2d.bin --raw").code, 2);
+}
+
+TEST_F(Command, RunExecutesAJobAndTracesRegisters) {
+    const std::string job = DMSH_SOURCE_DIR "/tests/data/jobs/discard.json";
+    const Ran ran = dmshc("run " + kShaders + "fs_discard_simple.bin --raw --stage fragment --job " + job);
+    ASSERT_EQ(ran.code, 0) << ran.out;
+    const auto j = nlohmann::json::parse(ran.out)["invocations"];
+    // Alpha 1, 0.25, 0.5, 0.49: below a half is discarded.
+    EXPECT_FALSE(j[0]["killed"].get<bool>());
+    EXPECT_TRUE(j[1]["killed"].get<bool>());
+    EXPECT_FALSE(j[2]["killed"].get<bool>());
+    EXPECT_TRUE(j[3]["killed"].get<bool>());
+    EXPECT_EQ(j[0]["colours"]["0.x"], "0x3f000000");
+    const Ran trace = dmshc("run " + kShaders + "fs_discard_simple.bin --raw --stage fragment --trace --thread 1 --job " + job);
+    EXPECT_NE(trace.out.find("P0 = 1"), std::string::npos) << trace.out;
+}
+
 TEST_F(Command, ShaderEmitsEveryForm) {
     const std::pair<const char*, const char*> forms[] = {
         {"disasm", "EXIT"},    {"cfg", "exit"},         {"ir-raw", "dmsh.tex."},  {"ir", "dmsh.btex."},
