@@ -85,7 +85,7 @@ TEST(Oodle, ManyCallersAtOnce) {
     WorkBudget budget(1 << 20);
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t)
-        threads.emplace_back([&] {
+        threads.emplace_back([&, t] {
             for (int i = 0; i < 20; ++i) {
                 const auto got = o->decode(stream('d', "thread" + std::to_string(t)), 7, budget);
                 EXPECT_TRUE(got) << got.error().text();
