@@ -43,9 +43,9 @@ std::vector<Sample> load() {
     const auto folder = test::corpus_folder();
     if (!folder)
         return all;
-    if (auto names = test::corpus_names(*folder))
+    if (auto names = test::corpus_names(*folder / "maxwell-gfx"))
         for (const auto& name : *names)
-            if (auto s = test::load_corpus_shader(*folder, name)) {
+            if (auto s = test::load_corpus_shader(*folder / "maxwell-gfx", name)) {
                 Sample& sample = all.emplace_back();
                 sample.set = "maxwell-gfx";
                 sample.input = test::shader_input(*s);

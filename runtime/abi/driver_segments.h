@@ -27,6 +27,7 @@ struct BankTable {
     constexpr uint32_t end() const { return base == kNone ? 0 : base + stride * count; }
 };
 
+// What a row does not name, the guest ABI does not have.
 struct GuestAbi {
     GuestAbiId id;
     std::string_view name;
@@ -35,25 +36,25 @@ struct GuestAbi {
     uint8_t handle_bank;    // TEX_CB_INDEX: bank whose words the bound texture forms name
     uint8_t uniform_first;  // c[uniform_first + slot] = uniform buffer `slot`
     uint8_t uniform_count;
-    std::array<BankTable, kStageCount> storage; // {u64 address, u32 size, u32 0} in the driver bank, by stage
-    BankTable compute_uniforms;                 // compute: {u64 address, u32 size, u32 0} in the driver bank
-    BankTable textures;                         // combined handles in the handle bank
-    BankTable images;
-    BankTable separate_textures;
-    BankTable separate_samplers;
-    BankTable parameters; // cuda: 64-bit kernel parameters in the driver bank (a pointer or data)
-    uint32_t group_count; // driver bank: dispatch size x, y, z (B-005)
-    uint32_t group_size;  // driver bank: workgroup size x, y, z
-    uint32_t point_size_limit; // largest point size (B-007)
-    uint32_t sample_table;     // 16 bytes of sample positions (B-009)
-    uint32_t sample_row;       // {mask, log2 samples, z, w}
-    uint32_t base_vertex;      // content unknown, kept 0 (B-008)
-    uint32_t base_instance;
-    uint32_t draw_index;
-    uint32_t y_direction; // our own word: +1.0f with an upper-left window origin, -1.0f with a lower-left one (T-030)
-    uint32_t stack_pointer;         // cuda: initial R1
-    uint32_t shared_window_base;    // cuda: upper word of generic addresses
-    uint32_t local_window_base;
+    std::array<BankTable, kStageCount> storage{}; // {u64 address, u32 size, u32 0} in the driver bank, by stage
+    BankTable compute_uniforms{};                 // compute: {u64 address, u32 size, u32 0} in the driver bank
+    BankTable textures{};                         // combined handles in the handle bank
+    BankTable images{};
+    BankTable separate_textures{};
+    BankTable separate_samplers{};
+    BankTable parameters{}; // cuda: 64-bit kernel parameters in the driver bank (a pointer or data)
+    uint32_t group_count = kNone; // driver bank: dispatch size x, y, z (B-005)
+    uint32_t group_size = kNone;  // driver bank: workgroup size x, y, z
+    uint32_t point_size_limit = kNone; // largest point size (B-007)
+    uint32_t sample_table = kNone;     // 16 bytes of sample positions (B-009)
+    uint32_t sample_row = kNone;       // {mask, log2 samples, z, w}
+    uint32_t base_vertex = kNone;      // content unknown, kept 0 (B-008)
+    uint32_t base_instance = kNone;
+    uint32_t draw_index = kNone;
+    uint32_t y_direction = kNone; // our own word: +1.0f with an upper-left window origin, -1.0f with a lower-left one (T-030)
+    uint32_t stack_pointer = kNone;         // cuda: initial R1
+    uint32_t shared_window_base = kNone;    // cuda: upper word of generic addresses
+    uint32_t local_window_base = kNone;
     bool memory_pools; // the runtime has a table of memory pools for raw addresses (pool_table.h)
 };
 

@@ -338,6 +338,18 @@ TEST(AmpereFloat, FmzMakesZeroOfZeroTimesAnything) {
     }
 }
 
+// The factor belongs to the product: an operand times four would overflow first.
+TEST(AmpereFloat, FmulScalesTheProduct) {
+    constexpr uint64_t kTimes4 = 6, kHalf = 3;
+    Trial run;
+    run.in(4, 0x7f7fffff).in(5, 0).in(6, bits(3.0f)).in(7, bits(5.0f));
+    run.add(Op::FMUL, Form::reg, {{F::dst, 0}, {F::src_a, 4}, {F::src_b, 5}, {F::scale86, kTimes4}});
+    run.add(Op::FMUL, Form::reg, {{F::dst, 1}, {F::src_a, 6}, {F::src_b, 7}, {F::scale86, kHalf}});
+    const auto r = run.go();
+    EXPECT_EQ(r[0], 0u);
+    EXPECT_EQ(r[1], bits(7.5f));
+}
+
 // T-150
 TEST(AmpereFloat, ComparisonsFlush) {
     for (const bool ftz : {false, true}) {

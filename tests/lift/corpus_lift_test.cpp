@@ -151,7 +151,6 @@ TEST(LiftCorpus, AmpereGraphics) {
         "real_cs_gaussian_blur_shared", "cs_append_counter", "real_cs_frustum_cull_indirect",
         "f_barycentric",       // LDTRAM
         "c_coopmat_f16f32",    // MOVM, HMMA
-        "tcs_cull_dynamic_in", // SR_PRIM_TYPE
     };
     Totals totals;
     for (const auto& e : std::filesystem::directory_iterator(folder)) {

@@ -167,9 +167,9 @@ std::string run_kernel(const std::filesystem::path& json_path, const std::string
     IrMachine m;
     auto& c0 = m.banks[0];
     c0.resize((*meta)["c0_bytes"].get<size_t>());
-    // Windows of generic addresses: the upper words of 64-bit bases.
-    put<uint32_t>(c0, sm86 ? 0x1c : 0, 0x01000000u);
-    put<uint32_t>(c0, sm86 ? 0x24 : 4, 0x02000000u);
+    // Windows of generic addresses.
+    put<uint32_t>(c0, sm86 ? 0x18 : 0, 0x01000000u);
+    put<uint32_t>(c0, sm86 ? 0x20 : 4, 0x02000000u);
     for (unsigned i = 0; i < 3; ++i) {
         m.block[i] = (*meta)["block"][i];
         m.grid[i] = (*meta)["grid"][i];
@@ -276,7 +276,8 @@ const std::set<std::string> kOpen86 = {
     "px_sreg",                                    // registers of the launch configuration: refused
     "px_bar_vote",                                // reductions at barriers: refused
     "cpasync_pipeline",                           // LDGSTS and ARRIVES: refused
-    "px_shared", "mem_shared_struct", "px_atom_generic", // generic addresses, QSPC, atomics with a predicate result
+    "px_shared",                                  // QSPC: refused
+    "px_atom_generic",                            // atomics with a predicate result: refused
     "px_atom86",                                  // double and half-pair atomics: refused
     "px_bf16_86",                                 // bfloat16: refused
     "px_cvt_f64",                                 // double to half with a rounding mode: refused

@@ -137,7 +137,9 @@ template <class T> void local_store(uint32_t a, T v) { store<T>(g->now->local, a
 // Generic addresses: windows of 16 MiB below 4 GiB whose bases stand in the driver bank (cuda), else global memory.
 enum class Window { global, shared, local };
 Window window_of(uint64_t a) {
-    const GuestAbi& abi = guest_abi(GuestAbiId::cuda);
+    const GuestAbi& abi = *g->machine->abi;
+    if (abi.shared_window_base == kNone)
+        return Window::global;
     const auto in = [&](uint32_t base_offset) { return a >> 24 == load<uint32_t>(g->machine->banks[0], base_offset, "driver bank") >> 24; };
     return in(abi.shared_window_base) ? Window::shared : in(abi.local_window_base) ? Window::local : Window::global;
 }
@@ -469,6 +471,7 @@ Result<void> IrMachine::run(ShaderModule shader) {
         return true;
     }();
     (void)init;
+    abi = shader.input.abi;
     auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
     if (!builder)
         return Error{text_of(builder.takeError())};

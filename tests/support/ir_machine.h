@@ -27,6 +27,7 @@ struct IrMachine {
     bool demoted = false;
 
     std::string faults; // the first few, as text
+    const GuestAbi* abi = nullptr; // set by run(): the shader's
 
     // Runs every thread of the grid; consumes the shader. An error says what the machine has no meaning for.
     Result<void> run(ShaderModule shader);

@@ -1,4 +1,4 @@
-// Stage inputs and outputs: attributes, interpolation, geometry streams, pixel state, barriers.
+// Stage inputs and outputs that differ from Maxwell's: interpolation, geometry streams, pixel state.
 #include "compiler/lift/ampere/functions.h"
 #include "compiler/lift/maxwell/values.h"
 
@@ -13,54 +13,7 @@ constexpr uint32_t kFragCoordW = 0x7c;
 constexpr uint64_t kPass = 0, kState = 2; // F::ipa86_mode; 1 is CONSTANT
 constexpr uint64_t kAtOffset = 2;         // F::ipa86_sample
 
-// a[register + offset]: the register holds what AL2P gave, or is RZ; or a uniform register.
-Value* attribute_address(LiftContext& c, unsigned component) {
-    const auto offset = static_cast<uint32_t>(c.inst().get_signed(F::attr_offset)) + 4 * component;
-    Value* base = c.has(F::attr_base) ? c.ureg(c.get(F::attr_base)) : c.src_a();
-    return c.b.CreateAdd(base, c.i32(offset));
-}
-
-unsigned component_count(LiftContext& c) {
-    return static_cast<unsigned>(c.get(F::attr_size)) + 1;
-}
-
 } // namespace
-
-void ald(LiftContext& c) {
-    const uint64_t d = c.get(F::dst);
-    Value* vertex = c.reg(c.get(F::src_c));
-    Value* values[4] = {};
-    const unsigned count = component_count(c);
-    for (unsigned i = 0; i < count; ++i) {
-        Value* address = attribute_address(c, i);
-        if (c.flag(F::patch))
-            values[i] = c.call(Intrinsic::patch_load, {address});
-        else if (c.flag(F::attr_out))
-            values[i] = c.call(Intrinsic::attr_load_out, {address, vertex});
-        else
-            values[i] = c.call(Intrinsic::attr_load, {address, vertex});
-    }
-    for (unsigned i = 0; i < count; ++i)
-        c.set_reg(d >= isa::kRz ? d : d + i, values[i]);
-}
-
-void ast(LiftContext& c) {
-    const uint64_t r = c.get(F::src_b);
-    Value* vertex = c.reg(c.get(F::src_c));
-    for (unsigned i = 0; i < component_count(c); ++i) {
-        Value* address = attribute_address(c, i);
-        Value* value = c.reg(r >= isa::kRz ? r : r + i);
-        if (c.flag(F::patch))
-            c.call(Intrinsic::patch_store, {address, value});
-        else
-            c.call(Intrinsic::attr_store, {address, value, vertex});
-    }
-}
-
-// Logical and physical attribute addresses are the same here.
-void al2p(LiftContext& c) {
-    c.set_reg(c.get(F::dst), attribute_address(c, 0));
-}
 
 // The hardware interpolates a / w where the header asks for perspective; the code divides by the same place's
 // a[0x7c] itself (T-106). dmsh.attr.interp is a itself.
@@ -120,17 +73,6 @@ void kill(LiftContext& c) {
         return c.refuse("with a second condition is not implemented");
     c.call(Intrinsic::demote, {});
     c.shader.interface.demotes = true;
-}
-
-// BAR.SYNC of barrier 0 by all threads. Other barriers and counts need bookkeeping that no target offers.
-void bar(LiftContext& c) {
-    constexpr uint64_t kSync = 0;
-    const bool first = c.has(F::bar_id) && c.get(F::bar_id) == 0;
-    const bool whole = c.has(F::bar_count) ? c.get(F::bar_count) == 0 : c.get(F::src_b) == isa::kRz;
-    if (c.get(F::bar_mode) != kSync || !first || !whole)
-        c.refuse();
-    else
-        c.call(Intrinsic::barrier, {});
 }
 
 } // namespace dmsh::ampere

@@ -1,5 +1,6 @@
-// Conversions between floats, integers and their widths.
+// Conversions that Maxwell lacks.
 #include "compiler/lift/ampere/functions.h"
+#include "compiler/lift/maxwell/conversion.h"
 #include "compiler/lift/maxwell/values.h"
 
 namespace dmsh::ampere {
@@ -7,154 +8,21 @@ namespace dmsh::ampere {
 using isa::F;
 using isa::Form;
 using maxwell::flush;
+using maxwell::rounding;
 using maxwell::sign_modifiers;
 
-namespace {
-
-enum : uint64_t { kF16 = 1, kF32 = 2, kF64 = 3 };       // F::fmt_float_*, F::f2f_d
-enum : uint64_t { k8 = 0, k16 = 1, k32 = 2, k64 = 3 }; // F::fmt_int_*
-
-llvm::Intrinsic::ID rounding(uint64_t mode) {
-    constexpr llvm::Intrinsic::ID ids[4] = {llvm::Intrinsic::roundeven, llvm::Intrinsic::floor,
-                                            llvm::Intrinsic::ceil, llvm::Intrinsic::trunc};
-    return ids[mode & 3];
-}
-
-Value* half_bits(LiftContext& c, Value* half) {
-    return c.b.CreateZExt(c.b.CreateBitCast(half, c.b.getInt16Ty()), c.b.getInt32Ty());
-}
-
-// b with its modifiers as half, float or double.
-Value* float_source(LiftContext& c, bool ftz) {
-    const uint64_t format = c.get(F::fmt_float_s);
-    Value* v = nullptr;
-    switch (format) {
-    case kF16: {
-        Value* word = c.src_b();
-        if (c.get(F::hpart_b))
-            word = c.b.CreateLShr(word, 16);
-        v = c.b.CreateBitCast(c.b.CreateTrunc(word, c.b.getInt16Ty()), c.b.getHalfTy());
-        break;
-    }
-    case kF32: v = c.src_b_float(); break;
-    case kF64: v = c.as_double(c.src_b64()); break;
-    default: c.refuse(); return nullptr;
-    }
-    v = sign_modifiers(c, v, c.flag(F::abs_b), c.flag(F::neg_b));
-    return format == kF32 ? flush(c, v, ftz) : v;
-}
-
-void write_float(LiftContext& c, Value* v) {
-    if (v->getType()->isHalfTy())
-        c.set_reg(c.get(F::dst), half_bits(c, v));
-    else if (v->getType()->isDoubleTy())
-        c.set_reg64(c.get(F::dst), v);
-    else
-        c.set_reg(c.get(F::dst), v);
-}
-
-bool exact_ftz(LiftContext& c) {
-    return c.exact() && c.flag(F::ftz);
-}
-
-} // namespace
-
-void f2f(LiftContext& c) {
-    const uint64_t from = c.get(F::fmt_float_s), to = c.get(F::f2f_d), mode = c.get(F::rnd);
-    Value* v = float_source(c, exact_ftz(c));
-    if (!v)
-        return;
-    Value* round = c.i32(static_cast<uint32_t>(mode));
-    switch (to) {
-    case kF16:
-        if (mode && from != kF32)
-            return c.refuse("with this rounding is not implemented");
-        v = mode ? c.call(Intrinsic::f32_to_f16_rnd, {round, v}) : c.b.CreateFPTrunc(v, c.b.getHalfTy());
-        break;
-    case kF32:
-        if (from == kF16)
-            v = c.b.CreateFPExt(v, c.b.getFloatTy());
-        else
-            v = mode ? c.call(Intrinsic::f64_to_f32_rnd, {round, v})
-                     : c.b.CreateFPTrunc(v, c.b.getFloatTy());
-        v = flush(c, v, exact_ftz(c));
-        break;
-    case kF64: v = c.b.CreateFPExt(v, c.b.getDoubleTy()); break;
-    default: return c.refuse("to this format is not implemented");
-    }
-    write_float(c, v);
-}
-
-// Rounds, then clamps. NaN gives 0, but the top bit alone where the source is a double or the destination has
-// 64 bits (CUDA's conversions; the goldens agree).
-void f2i(LiftContext& c) {
-    const uint64_t to = c.get(F::fmt_int_d);
-    const bool is_signed = c.flag(F::signed_d);
-    Value* v = float_source(c, exact_ftz(c));
-    if (!v)
-        return;
-    if (v->getType()->isHalfTy())
-        v = c.b.CreateFPExt(v, c.b.getFloatTy());
-    if (const uint64_t mode = c.get(F::rnd_int); mode != 3)
-        v = c.math(rounding(mode), {v});
-    llvm::Type* type = c.b.getIntNTy(8u << to);
-    Value* source = v;
-    const auto id = is_signed ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-    v = c.b.CreateCall(c.math_function(id, type, v->getType()), {v});
-    if (to == k64 || source->getType()->isDoubleTy()) {
-        Value* top = llvm::ConstantInt::get(type, uint64_t{1} << ((8u << to) - 1));
-        v = c.b.CreateSelect(c.b.CreateFCmpUNO(source, source), top, v);
-    }
-    if (to < k32)
-        v = is_signed ? c.b.CreateSExt(v, c.b.getInt32Ty()) : c.b.CreateZExt(v, c.b.getInt32Ty());
-    if (to == k64)
-        c.set_reg64(c.get(F::dst), v);
-    else
-        c.set_reg(c.get(F::dst), v);
-}
-
-void i2f(LiftContext& c) {
-    const uint64_t from = c.get(F::fmt_int_s), to = c.get(F::fmt_float_d), mode = c.get(F::rnd);
-    const bool is_signed = c.flag(F::signed_s);
-    Value* v = nullptr;
-    if (from == k64) {
-        v = c.src_b64();
-    } else {
-        v = c.src_b();
-        if (from != k32) {
-            const uint64_t shift = from == k8 ? 8 * c.get(F::byte_b) : 16 * c.get(F::half86_b);
-            v = c.b.CreateTrunc(shift ? c.b.CreateLShr(v, shift) : v, c.b.getIntNTy(8u << from));
-            v = is_signed ? c.b.CreateSExt(v, c.b.getInt32Ty()) : c.b.CreateZExt(v, c.b.getInt32Ty());
-        }
-    }
-    if (mode) {
-        if (to == kF16)
-            return c.refuse("with this rounding is not implemented");
-        if (from != k64)
-            v = is_signed ? c.sext64(v) : c.zext64(v);
-        v = c.call(to == kF64 ? Intrinsic::i64_to_f64_rnd : Intrinsic::i64_to_f32_rnd,
-                   {c.i32(static_cast<uint32_t>(mode)), c.i32(is_signed), v});
-    } else {
-        llvm::Type* type = to == kF64 ? c.b.getDoubleTy() : c.b.getFloatTy();
-        v = is_signed ? c.b.CreateSIToFP(v, type) : c.b.CreateUIToFP(v, type);
-    }
-    // Up to 2^24 a float holds the integer exactly, and beyond 65520 every half is infinite: no double
-    // rounding.
-    if (to == kF16)
-        v = c.b.CreateFPTrunc(v, c.b.getHalfTy());
-    write_float(c, v);
-}
-
 void frnd(LiftContext& c) {
-    Value* v = float_source(c, exact_ftz(c));
+    const bool ftz = c.exact() && c.flag(F::ftz);
+    const uint64_t format = c.get(F::fmt_float_s);
+    Value* v = maxwell::float_source(c, format, ftz);
     if (!v)
         return;
     const auto round = rounding(c.get(F::rnd_int));
-    if (v->getType()->isHalfTy()) // integral values of a half are exact in a float
+    if (format == maxwell::kF16) // integral values of a half are exact in a float
         v = c.b.CreateFPTrunc(c.math(round, {c.b.CreateFPExt(v, c.b.getFloatTy())}), c.b.getHalfTy());
     else
         v = c.math(round, {v});
-    write_float(c, v->getType()->isFloatTy() ? flush(c, v, exact_ftz(c)) : v);
+    maxwell::write_converted(c, format, format == maxwell::kF32 ? flush(c, v, ftz) : v);
 }
 
 void i2fp(LiftContext& c) {

@@ -1,6 +1,5 @@
 // Single and double precision of Ampere: what differs from Maxwell's encodings and operations.
 #include "compiler/lift/ampere/functions.h"
-#include "compiler/lift/maxwell/functions.h"
 #include "compiler/lift/maxwell/values.h"
 
 namespace dmsh::ampere {
@@ -17,7 +16,7 @@ namespace {
 
 // Where arithmetic flushes: only in exact mode (numerics.md). Comparisons flush in both.
 bool arithmetic_ftz(LiftContext& c) {
-    return c.exact() && (c.flag(F::ftz) || c.get(F::fmz) != 0);
+    return c.exact() && c.flag(F::ftz);
 }
 
 Value* raw_a(LiftContext& c) {
@@ -26,25 +25,11 @@ Value* raw_a(LiftContext& c) {
 Value* raw_b(LiftContext& c) {
     return sign_modifiers(c, c.src_b_float(), c.flag(F::abs_b), c.flag(F::neg_b));
 }
-Value* raw_c(LiftContext& c) {
-    return sign_modifiers(c, c.src_c_float(), c.flag(F::abs_c), c.flag(F::neg_c));
-}
-
 void write_float(LiftContext& c, Value* result) {
     result = flush(c, result, arithmetic_ftz(c));
     if (c.flag(F::sat))
         result = saturate(c, result);
     c.set_reg(c.get(F::dst), result);
-}
-
-constexpr uint64_t kFmz = 2; // of F::fmz: a zero factor makes the product +0 (T-108)
-
-Value* any_zero(LiftContext& c, Value* x, Value* y) {
-    return c.b.CreateOr(c.b.CreateFCmpOEQ(x, c.f32(0.0)), c.b.CreateFCmpOEQ(y, c.f32(0.0)));
-}
-
-Value* round_code(LiftContext& c) {
-    return c.i32(static_cast<uint32_t>(c.get(F::rnd)));
 }
 
 Value* double_b(LiftContext& c) {
@@ -55,31 +40,6 @@ Value* double_a(LiftContext& c) {
 }
 
 } // namespace
-
-void fmul(LiftContext& c) {
-    // F::scale86: 1..3 divide by 8, 4, 2; 5..7 multiply by 2, 4, 8.
-    static constexpr double kScale[8] = {1.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0};
-    Value* x = flush(c, raw_a(c), arithmetic_ftz(c));
-    Value* y = flush(c, raw_b(c), arithmetic_ftz(c));
-    if (const double scale = kScale[c.get(F::scale86) & 7]; scale != 1.0)
-        x = c.b.CreateFMul(x, c.f32(scale));
-    Value* product =
-        c.get(F::rnd) ? c.call(Intrinsic::fmul_rnd, {round_code(c), x, y}) : c.b.CreateFMul(x, y);
-    if (c.get(F::fmz) == kFmz)
-        product = c.b.CreateSelect(any_zero(c, x, y), c.f32(0.0), product);
-    write_float(c, product);
-}
-
-void ffma(LiftContext& c) {
-    Value* x = flush(c, raw_a(c), arithmetic_ftz(c));
-    Value* y = flush(c, raw_b(c), arithmetic_ftz(c));
-    Value* z = flush(c, raw_c(c), arithmetic_ftz(c));
-    Value* sum = c.get(F::rnd) ? c.call(Intrinsic::ffma_rnd, {round_code(c), x, y, z})
-                               : c.math(llvm::Intrinsic::fma, {x, y, z});
-    if (c.get(F::fmz) == kFmz)
-        sum = c.b.CreateSelect(any_zero(c, x, y), z, sum);
-    write_float(c, sum);
-}
 
 // The other operand where one is NaN (T-020), or NaN with .NAN; the predicate chooses the minimum. .XORSIGN
 // gives the magnitude of the result the sign of both operands' product.
@@ -146,13 +106,6 @@ void mufu(LiftContext& c) {
         return write_float(c, result);
     Value* bits = c.b.CreateBitCast(c.b.CreateFPTrunc(result, c.b.getHalfTy()), c.b.getInt16Ty());
     c.set_reg(c.get(F::dst), c.b.CreateZExt(bits, c.b.getInt32Ty()));
-}
-
-void dfma(LiftContext& c) {
-    Value *x = double_a(c), *y = double_b(c);
-    Value* z = sign_modifiers(c, c.as_double(c.src_c64()), c.flag(F::abs_c), c.flag(F::neg_c));
-    c.set_reg64(c.get(F::dst), c.get(F::rnd) ? c.call(Intrinsic::dfma_rnd, {round_code(c), x, y, z})
-                                             : c.math(llvm::Intrinsic::fma, {x, y, z}));
 }
 
 // Codes 0 and 15 choose for a minimum and a maximum: the first predicate takes a, the second tells that both are NaN. -0 is

@@ -1,34 +1,22 @@
 // Constant, global, local and shared memory: addresses with uniform parts and strides, atomics, barriers.
 #include "compiler/lift/ampere/functions.h"
 #include "compiler/lift/maxwell/functions.h"
+#include "compiler/lift/maxwell/memory.h"
+#include "compiler/lift/maxwell/values.h"
 
 namespace dmsh::ampere {
 
 using isa::F;
 using isa::Form;
+using maxwell::aligned;
+using maxwell::kGlobal;
+using maxwell::kLocal;
+using maxwell::kShared;
+using maxwell::load;
+using maxwell::plus;
+using maxwell::store;
 
 namespace {
-
-// Values of F::mem_size_st and F::ldc_size.
-enum Size : uint64_t { u8 = 0, s8 = 1, u16 = 2, s16 = 3, b32 = 4, b64 = 5, b128 = 6 };
-
-unsigned words_of(uint64_t size) {
-    return size == b64 ? 2 : size == b128 ? 4 : 1;
-}
-
-struct Space {
-    Intrinsic load_8, load_16, load_32, store_8, store_16, store_32;
-};
-constexpr Space kGlobal{Intrinsic::global_load_8,  Intrinsic::global_load_16,  Intrinsic::global_load_32,
-                        Intrinsic::global_store_8, Intrinsic::global_store_16, Intrinsic::global_store_32};
-constexpr Space kShared{Intrinsic::shared_load_8,  Intrinsic::shared_load_16,  Intrinsic::shared_load_32,
-                        Intrinsic::shared_store_8, Intrinsic::shared_store_16, Intrinsic::shared_store_32};
-constexpr Space kLocal{Intrinsic::local_load_8,  Intrinsic::local_load_16,  Intrinsic::local_load_32,
-                       Intrinsic::local_store_8, Intrinsic::local_store_16, Intrinsic::local_store_32};
-
-Value* plus(LiftContext& c, Value* address, uint64_t bytes) {
-    return bytes ? c.b.CreateAdd(address, llvm::ConstantInt::get(address->getType(), bytes)) : address;
-}
 
 bool is_zero(Value* v) {
     auto* k = llvm::dyn_cast<llvm::ConstantInt>(v);
@@ -64,13 +52,6 @@ Value* address_32(LiftContext& c) {
     return plus(c, address, static_cast<uint32_t>(c.inst().get_signed(F::offset)));
 }
 
-bool aligned(LiftContext& c, uint64_t reg, unsigned words) {
-    if (words == 1 || reg == isa::kRz || reg % words == 0)
-        return true;
-    c.refuse("with a misaligned register is not implemented");
-    return false;
-}
-
 bool no_predicate_result(LiftContext& c) {
     if (!c.has(F::dst_pred) || c.get(F::dst_pred) == isa::kPt)
         return true;
@@ -78,69 +59,17 @@ bool no_predicate_result(LiftContext& c) {
     return false;
 }
 
-// All words are read before any register changes: the address may be one of them (T-110). Where `active` is
-// false the registers receive zero (T-140).
-void load(LiftContext& c, const Space& space, Value* address, uint64_t size, Value* active = nullptr) {
-    const uint64_t dst = c.get(F::dst);
-    const unsigned words = words_of(size);
-    if (size > b128)
-        return c.refuse();
-    if (!aligned(c, dst, words))
-        return;
-    llvm::SmallVector<Value*, 4> values;
-    switch (size) {
-    case u8: values.push_back(c.b.CreateZExt(c.call(space.load_8, {address}), c.b.getInt32Ty())); break;
-    case s8: values.push_back(c.b.CreateSExt(c.call(space.load_8, {address}), c.b.getInt32Ty())); break;
-    case u16: values.push_back(c.b.CreateZExt(c.call(space.load_16, {address}), c.b.getInt32Ty())); break;
-    case s16: values.push_back(c.b.CreateSExt(c.call(space.load_16, {address}), c.b.getInt32Ty())); break;
-    default:
-        for (unsigned k = 0; k < words; ++k)
-            values.push_back(c.call(space.load_32, {plus(c, address, 4 * k)}));
-        break;
-    }
-    for (unsigned k = 0; k < values.size(); ++k)
-        c.set_reg(dst == isa::kRz ? dst : dst + k,
-                  active ? c.b.CreateSelect(active, values[k], c.i32(0)) : values[k]);
-}
-
-void store(LiftContext& c, const Space& space, Value* address, uint64_t size) {
-    const uint64_t src = c.get(F::src_b);
-    const unsigned words = words_of(size);
-    if (size > b128)
-        return c.refuse();
-    if (!aligned(c, src, words))
-        return;
-    if (size == u8 || size == s8)
-        c.call(space.store_8, {address, c.b.CreateTrunc(c.reg(src), c.b.getInt8Ty())});
-    else if (size == u16 || size == s16)
-        c.call(space.store_16, {address, c.b.CreateTrunc(c.reg(src), c.b.getInt16Ty())});
-    else
-        for (unsigned k = 0; k < words; ++k)
-            c.call(space.store_32, {plus(c, address, 4 * k), c.reg(src == isa::kRz ? src : src + k)});
-}
-
 // Values of F::atom86_type.
 enum Type : uint64_t { type_u32, type_s32, type_u64, type_f32, type_f16x2, type_s64, type_f64 };
 
-std::optional<AtomicOp> atomic_op(uint64_t op, uint64_t type) {
-    const bool is_signed = type == type_s32 || type == type_s64;
+std::optional<AtomicOp> typed_op(uint64_t op, uint64_t type) {
     if (type == type_f32)
         return op == 0 ? std::optional(AtomicOp::fadd_ftz) : std::nullopt;
     if (type == type_f16x2 || type > type_s64)
         return std::nullopt;
+    const auto kind = maxwell::atomic_op(op, type == type_s32 || type == type_s64);
     const bool wide = type == type_u64 || type == type_s64;
-    switch (op) {
-    case 0: return AtomicOp::add;
-    case 1: return is_signed ? AtomicOp::smin : AtomicOp::umin;
-    case 2: return is_signed ? AtomicOp::smax : AtomicOp::umax;
-    case 3: return wide ? std::nullopt : std::optional(AtomicOp::inc);
-    case 4: return wide ? std::nullopt : std::optional(AtomicOp::dec);
-    case 5: return AtomicOp::and_;
-    case 6: return AtomicOp::or_;
-    case 7: return AtomicOp::xor_;
-    case 8: return AtomicOp::exch;
-    default: return std::nullopt;
-    }
+    return wide && (kind == AtomicOp::inc || kind == AtomicOp::dec) ? std::nullopt : kind;
 }
 
 struct AtomicSpace {
@@ -151,7 +80,7 @@ constexpr AtomicSpace kSharedAtomics{Intrinsic::shared_atomic_32, Intrinsic::sha
 
 void atomic(LiftContext& c, const AtomicSpace& space, Value* address, uint64_t op, uint64_t type,
             uint64_t dst) {
-    const auto kind = atomic_op(op, type);
+    const auto kind = typed_op(op, type);
     if (!kind)
         return c.refuse();
     const uint64_t src = c.get(F::src_b);
@@ -204,23 +133,37 @@ void uldc(LiftContext& c) {
         return c.refuse("of a constant buffer by descriptor is not implemented");
     if (c.inst().form() == Form::cbuf_reg)
         return maxwell::ldc(c);
-    if (size != b32 && size != b64)
+    if (size != maxwell::b32 && size != maxwell::b64)
         return c.refuse("of this size is not implemented");
     c.set_reg(d, c.cbuf(c.get(F::cbuf_bank), c.get(F::cbuf_offset)));
-    if (size == b64)
+    if (size == maxwell::b64)
         c.set_reg(d >= isa::kUrz ? d : d + 1, c.cbuf(c.get(F::cbuf_bank), c.get(F::cbuf_offset) + 4));
 }
 
-void ldg(LiftContext& c) {
+namespace {
+
+void load_at_pair(LiftContext& c, const maxwell::Space& space) {
     if (!no_predicate_result(c))
         return;
     Value* active = nullptr;
     if (c.has(F::src_pred) && (c.get(F::src_pred) != isa::kPt || c.flag(F::src_pred_neg)))
         active = c.src_predicate();
-    load(c, kGlobal, global_address(c), c.get(F::mem_size_st), active);
+    load(c, space, global_address(c), c.get(F::mem_size_st), active);
+}
+
+} // namespace
+
+void ldg(LiftContext& c) {
+    load_at_pair(c, kGlobal);
+}
+void ld(LiftContext& c) {
+    load_at_pair(c, maxwell::generic_space(c));
 }
 void stg(LiftContext& c) {
     store(c, kGlobal, global_address(c), c.get(F::mem_size_st));
+}
+void st(LiftContext& c) {
+    store(c, maxwell::generic_space(c), global_address(c), c.get(F::mem_size_st));
 }
 void ldl(LiftContext& c) {
     load(c, kLocal, address_32(c), c.get(F::mem_size_st));

@@ -8,10 +8,10 @@ namespace {
 constexpr uint32_t kFragCoordW = 0x7c;
 constexpr uint64_t kIpaMultiply = 1, kIpaOffset = 2; // F::ipa_mode, F::ipa_sample
 
-// a[register + offset]: the register holds what AL2P gave, or is RZ.
+// a[register + offset]: the register holds what AL2P gave, or is RZ; on sm_86 it may be a uniform one.
 Value* attribute_address(LiftContext& c, unsigned component) {
     const auto offset = static_cast<uint32_t>(c.inst().get_signed(F::attr_offset)) + 4 * component;
-    return c.b.CreateAdd(c.src_a(), c.i32(offset));
+    return c.b.CreateAdd(c.has(F::attr_base) ? c.ureg(c.get(F::attr_base)) : c.src_a(), c.i32(offset));
 }
 
 unsigned component_count(LiftContext& c) { return static_cast<unsigned>(c.get(F::attr_size)) + 1; }
@@ -112,7 +112,7 @@ void ast(LiftContext& c) {
 
 // Logical and physical attribute addresses are the same here.
 void al2p(LiftContext& c) {
-    if (c.get(F::dst_pred) != isa::kPt)
+    if (c.has(F::dst_pred) && c.get(F::dst_pred) != isa::kPt)
         return c.refuse("with a predicate result is not implemented");
     c.set_reg(c.get(F::dst), attribute_address(c, 0));
 }

@@ -1,19 +1,15 @@
 // Conversions between floats, integers and their widths.
+#include "compiler/lift/maxwell/conversion.h"
 #include "compiler/lift/maxwell/functions.h"
 #include "compiler/lift/maxwell/values.h"
 
 namespace dmsh::maxwell {
-namespace {
-
-enum : uint64_t { kF16 = 1, kF32 = 2, kF64 = 3 };       // F::fmt_float_*
-enum : uint64_t { k8 = 0, k16 = 1, k32 = 2, k64 = 3 }; // F::fmt_int_*
 
 llvm::Intrinsic::ID rounding(uint64_t mode) {
     constexpr llvm::Intrinsic::ID ids[4] = {llvm::Intrinsic::roundeven, llvm::Intrinsic::floor, llvm::Intrinsic::ceil, llvm::Intrinsic::trunc};
     return ids[mode & 3];
 }
 
-// The source of F2F and F2I with its modifiers, as half, float or double.
 Value* float_source(LiftContext& c, uint64_t format, bool ftz) {
     Value* v = nullptr;
     switch (format) {
@@ -23,7 +19,7 @@ Value* float_source(LiftContext& c, uint64_t format, bool ftz) {
             return nullptr;
         }
         Value* word = c.src_b();
-        if (c.flag(F::h1_b))
+        if (c.flag(F::h1_b) || c.get(F::hpart_b))
             word = c.b.CreateLShr(word, 16);
         v = c.b.CreateBitCast(c.b.CreateTrunc(word, c.b.getInt16Ty()), c.b.getHalfTy());
         break;
@@ -36,9 +32,7 @@ Value* float_source(LiftContext& c, uint64_t format, bool ftz) {
     return format == kF32 ? flush(c, v, ftz) : v;
 }
 
-Value* to_double(LiftContext& c, Value* v) { return v->getType()->isDoubleTy() ? v : c.b.CreateFPExt(v, c.b.getDoubleTy()); }
-
-void write_float(LiftContext& c, uint64_t format, Value* v) {
+void write_converted(LiftContext& c, uint64_t format, Value* v) {
     if (c.flag(F::sat))
         v = saturate(c, v);
     const uint64_t d = c.get(F::dst);
@@ -52,14 +46,18 @@ void write_float(LiftContext& c, uint64_t format, Value* v) {
         c.set_float_flags(v);
 }
 
+namespace {
+
+Value* to_double(LiftContext& c, Value* v) { return v->getType()->isDoubleTy() ? v : c.b.CreateFPExt(v, c.b.getDoubleTy()); }
+
 // An 8, 16 or 32-bit integer source as i32.
 Value* integer_source(LiftContext& c, uint64_t format, bool is_signed) {
     Value* v = c.src_b();
-    const auto byte = static_cast<uint32_t>(c.get(F::byte_b));
+    const uint64_t shift = 8 * c.get(F::byte_b) + 16 * c.get(F::half86_b);
     if (format == k32)
         return v;
-    if (byte)
-        v = c.b.CreateLShr(v, 8 * byte);
+    if (shift)
+        v = c.b.CreateLShr(v, shift);
     llvm::Type* narrow = format == k8 ? c.b.getInt8Ty() : c.b.getInt16Ty();
     v = c.b.CreateTrunc(v, narrow);
     return is_signed ? c.b.CreateSExt(v, c.b.getInt32Ty()) : c.b.CreateZExt(v, c.b.getInt32Ty());
@@ -72,7 +70,7 @@ Value* absolute(LiftContext& c, Value* v) {
 } // namespace
 
 void f2f(LiftContext& c) {
-    const uint64_t from = c.get(F::fmt_float_s), to = c.get(F::fmt_float_d), mode = c.get(F::rnd);
+    const uint64_t from = c.get(F::fmt_float_s), to = c.get(c.has(F::f2f_d) ? F::f2f_d : F::fmt_float_d), mode = c.get(F::rnd);
     const bool ftz = c.exact() && c.flag(F::ftz);
     Value* v = float_source(c, from, ftz);
     if (!v)
@@ -85,7 +83,7 @@ void f2f(LiftContext& c) {
             else
                 v = c.math(rounding(mode), {v});
         }
-        return write_float(c, to, from == kF32 ? flush(c, v, ftz) : v);
+        return write_converted(c, to, from == kF32 ? flush(c, v, ftz) : v);
     }
     if (c.flag(F::round))
         return c.refuse("to another format with integral rounding is not implemented");
@@ -109,7 +107,7 @@ void f2f(LiftContext& c) {
     case kF64: v = to_double(c, v); break;
     default: return c.refuse();
     }
-    write_float(c, to, v);
+    write_converted(c, to, v);
 }
 
 // Rounds, then clamps to the destination's range. NaN gives 0, but the top bit alone where the source is a double or the destination
@@ -167,7 +165,7 @@ void i2f(LiftContext& c) {
     // Up to 2^24 a float holds the integer exactly, and beyond 65520 every half is infinite: no double rounding.
     if (to == kF16)
         v = c.b.CreateFPTrunc(v, c.b.getHalfTy());
-    write_float(c, to, v);
+    write_converted(c, to, v);
 }
 
 void i2i(LiftContext& c) {

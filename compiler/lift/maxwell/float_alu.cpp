@@ -41,18 +41,24 @@ Value* zero_factor(LiftContext& c, Value* x, Value* y, Value* otherwise, Value* 
 
 Value* round_code(LiftContext& c) { return c.i32(static_cast<uint32_t>(c.get(F::rnd))); }
 
-void multiply(LiftContext& c, Value* x, Value* y) {
+// FMUL's factor: F::scale of sm_53, F::scale86 of sm_86.
+double product_scale(LiftContext& c) {
     static constexpr double kScale[8] = {1.0, 0.5, 0.25, 0.125, 8.0, 4.0, 2.0, 1.0};
+    static constexpr double kScale86[8] = {1.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0};
+    return c.has(F::scale86) ? kScale86[c.get(F::scale86) & 7] : kScale[c.get(F::scale) & 7];
+}
+
+void multiply(LiftContext& c, Value* x, Value* y) {
     Value* product = nullptr;
-    if (const uint64_t scale = c.get(F::scale); scale && c.exact()) {
+    if (const double scale = product_scale(c); scale != 1.0 && c.exact()) {
         // The product is scaled before it is rounded: both are exact as doubles.
         const auto wide = [&](Value* v) { return c.b.CreateFPExt(v, c.b.getDoubleTy()); };
-        Value* scaled = c.b.CreateFMul(c.b.CreateFMul(wide(x), wide(y)), c.f64(kScale[scale & 7]));
+        Value* scaled = c.b.CreateFMul(c.b.CreateFMul(wide(x), wide(y)), c.f64(scale));
         product = c.get(F::rnd) ? c.call(Intrinsic::f64_to_f32_rnd, {round_code(c), scaled}) : c.b.CreateFPTrunc(scaled, c.b.getFloatTy());
     } else {
         product = c.get(F::rnd) ? c.call(Intrinsic::fmul_rnd, {round_code(c), x, y}) : c.b.CreateFMul(x, y);
-        if (scale) // differs where the unscaled product leaves the range alone
-            product = c.b.CreateFMul(product, c.f32(kScale[scale & 7]));
+        if (scale != 1.0) // differs where the unscaled product leaves the range alone
+            product = c.b.CreateFMul(product, c.f32(scale));
     }
     if (c.get(F::fmz) == kFmz)
         product = zero_factor(c, x, y, product, c.f32(0.0));
@@ -93,7 +99,7 @@ void fmul(LiftContext& c) { multiply(c, operand_a(c), operand_b(c)); }
 // FFMA and FFMA32I: neg_b (of the register forms) and neg_a (of the immediate form) negate the product.
 void ffma(LiftContext& c) {
     Value *x = operand_a(c), *y = operand_b(c);
-    Value* z = flush(c, sign_modifiers(c, c.src_c_float(), false, c.flag(F::neg_c)), arithmetic_ftz(c));
+    Value* z = flush(c, sign_modifiers(c, c.src_c_float(), c.flag(F::abs_c), c.flag(F::neg_c)), arithmetic_ftz(c));
     multiply_add(c, x, y, z);
 }
 
@@ -160,7 +166,7 @@ void dmul(LiftContext& c) {
 
 void dfma(LiftContext& c) {
     Value *x = double_a(c), *y = double_b(c);
-    Value* z = sign_modifiers(c, c.as_double(c.src_c64()), false, c.flag(F::neg_c));
+    Value* z = sign_modifiers(c, c.as_double(c.src_c64()), c.flag(F::abs_c), c.flag(F::neg_c));
     write_double(c, c.get(F::rnd) ? c.call(Intrinsic::dfma_rnd, {round_code(c), x, y, z}) : c.math(llvm::Intrinsic::fma, {x, y, z}));
 }
 

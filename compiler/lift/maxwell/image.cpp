@@ -60,9 +60,17 @@ std::optional<Place> read_place(LiftContext& c, uint32_t texel_bytes) {
     p.layer = p.desc.arrayed ? c.b.CreateAnd(next(), 0xffff) : c.i32(0);
     if (c.flag(F::surf_ba) && texel_bytes > 1) // signed: negative addresses are out of bounds, not large
         p.x = c.b.CreateAShr(p.x, llvm::Log2_32(texel_bytes));
-    // The handle's immediate counts words of the bank that the guest ABI names.
-    p.handle = c.has(F::tex_handle) ? c.cbuf(c.input.abi->handle_bank, c.get(F::tex_handle) * 4)
-                                    : c.reg(c.get(F::src_c));
+    // A uniform register, a register, or a word of a bank: the instruction's own on sm_86, else the one that the guest ABI names.
+    if (c.has(F::tex_tid) || (c.has(F::tex_ur) && c.get(F::tex_handle))) {
+        c.refuse("with this handle is not implemented");
+        return std::nullopt;
+    }
+    if (c.has(F::tex_ur))
+        p.handle = c.ureg(c.get(F::tex_ur));
+    else if (c.has(F::tex_handle))
+        p.handle = c.cbuf(c.has(F::tex_bank) ? c.get(F::tex_bank) : c.input.abi->handle_bank, c.get(F::tex_handle) * 4);
+    else
+        p.handle = c.reg(c.get(F::src_c));
     return p;
 }
 
@@ -73,14 +81,17 @@ void write_predicate(LiftContext& c) {
         c.set_predicate(c.get(F::dst_pred), c.call(Intrinsic::img_status, {}));
 }
 
-// Texel of a raw access by F::surf_size.
+// Texel of a raw access by F::surf_size, on sm_86 F::mem_size_st.
 struct Raw {
     ImageAccess access;
     uint32_t bytes;
     unsigned words;
 };
+uint64_t size_code(LiftContext& c) {
+    return c.get(c.has(F::surf_size) ? F::surf_size : F::mem_size_st);
+}
 std::optional<Raw> raw_size(LiftContext& c) {
-    switch (c.get(F::surf_size)) {
+    switch (size_code(c)) {
     case 0:
     case 1: return Raw{ImageAccess::raw8, 1, 1};
     case 2:
@@ -93,19 +104,17 @@ std::optional<Raw> raw_size(LiftContext& c) {
     return std::nullopt;
 }
 
-bool aligned(LiftContext& c, uint64_t reg, unsigned words) {
-    if (words == 1 || reg == isa::kRz || reg % words == 0)
-        return true;
-    c.refuse("with a misaligned register is not implemented");
-    return false;
+// Operand type of an atomic: 0 unsigned, 1 signed words; the rest is refused (T-040).
+uint64_t atomic_type(LiftContext& c) {
+    return c.get(c.has(F::suatom86_type) ? F::suatom86_type : F::suatom_type);
 }
 
 void atomic(LiftContext& c, AtomicOp op, Value* value, Value* comparand, uint64_t dst) {
     // T-040: 32-bit integers, outside the image nothing happens and the result is 0; the rest is refused.
     enum Type : uint64_t { u32 = 0, s32 = 1 };
-    const uint64_t type = c.get(F::suatom_type);
+    const uint64_t type = atomic_type(c);
     constexpr uint64_t kRawAccess = 1;
-    if (!c.has(F::suatom_type) || type > s32 || c.get(F::surf_raw) != kRawAccess) {
+    if (!(c.has(F::suatom_type) || c.has(F::suatom86_type)) || type > s32 || c.get(F::surf_raw) != kRawAccess) {
         c.refuse();
         return;
     }
@@ -121,21 +130,6 @@ void atomic(LiftContext& c, AtomicOp op, Value* value, Value* comparand, uint64_
     c.set_reg(dst,
               c.call(Intrinsic::img_atomic, {p->handle, c.i32(p->desc.pack()), p->x, p->y, p->z, p->layer,
                                              c.i32(static_cast<uint32_t>(op)), value, comparand}));
-}
-
-std::optional<AtomicOp> operation(uint64_t op, bool is_signed) {
-    switch (op) {
-    case 0: return AtomicOp::add;
-    case 1: return is_signed ? AtomicOp::smin : AtomicOp::umin;
-    case 2: return is_signed ? AtomicOp::smax : AtomicOp::umax;
-    case 3: return AtomicOp::inc;
-    case 4: return AtomicOp::dec;
-    case 5: return AtomicOp::and_;
-    case 6: return AtomicOp::or_;
-    case 7: return AtomicOp::xor_;
-    case 8: return AtomicOp::exch;
-    default: return std::nullopt;
-    }
 }
 
 } // namespace
@@ -173,7 +167,7 @@ void suld(LiftContext& c) {
         if (raw->bytes < 4) { // odd sizes are the signed ones
             llvm::Type* narrow = c.b.getIntNTy(8 * raw->bytes);
             word = c.b.CreateTrunc(word, narrow);
-            word = c.get(F::surf_size) & 1 ? c.b.CreateSExt(word, c.b.getInt32Ty())
+            word = size_code(c) & 1 ? c.b.CreateSExt(word, c.b.getInt32Ty())
                                            : c.b.CreateZExt(word, c.b.getInt32Ty());
         }
         write(word);
@@ -223,7 +217,7 @@ void suatom(LiftContext& c) {
             atomic(c, AtomicOp::cas, c.reg(src == isa::kRz ? src : src + 1), c.reg(src), dst);
         return;
     }
-    if (const auto op = operation(c.get(F::atoms_op), c.get(F::suatom_type) == kS32))
+    if (const auto op = atomic_op(c.get(F::atoms_op), atomic_type(c) == kS32))
         atomic(c, *op, c.reg(src), c.i32(0), dst);
     else
         c.refuse();
@@ -231,7 +225,7 @@ void suatom(LiftContext& c) {
 
 void sured(LiftContext& c) {
     constexpr uint64_t kS32 = 1;
-    if (const auto op = operation(c.get(F::red_op), c.get(F::suatom_type) == kS32))
+    if (const auto op = atomic_op(c.get(F::red_op), atomic_type(c) == kS32))
         atomic(c, *op, c.reg(c.get(F::src_b)), c.i32(0), isa::kRz);
     else
         c.refuse();

@@ -1,72 +1,43 @@
 // Constant, global, local and shared memory: loads, stores, atomics, barriers of memory.
 #include "compiler/lift/maxwell/functions.h"
+#include "compiler/lift/maxwell/memory.h"
 #include "compiler/lift/maxwell/values.h"
 
 namespace dmsh::maxwell {
 namespace {
 
-// Values of F::mem_size and its relatives.
-enum Size : uint64_t { u8 = 0, s8 = 1, u16 = 2, s16 = 3, b32 = 4, b64 = 5, b128 = 6, u128 = 7 };
-
 unsigned words_of(uint64_t size) {
     return size == b64 ? 2 : size >= b128 ? 4 : 1;
 }
 
-// Registers of 64 and 128 bits start at multiples of 2 and 4; other numbers fault on the hardware.
-bool aligned(LiftContext& c, uint64_t reg, unsigned words) {
-    if (words == 1 || reg == isa::kRz || reg % words == 0)
-        return true;
-    c.refuse("with a misaligned register is not implemented");
-    return false;
-}
-
-// The three spaces share their shape: an address type and six intrinsics in this order.
-struct Space {
-    Intrinsic load_8, load_16, load_32, store_8, store_16, store_32;
-};
-constexpr Space kGlobal{Intrinsic::global_load_8,  Intrinsic::global_load_16,  Intrinsic::global_load_32,
-                        Intrinsic::global_store_8, Intrinsic::global_store_16, Intrinsic::global_store_32};
 constexpr Space kGeneric{Intrinsic::generic_load_8,  Intrinsic::generic_load_16,  Intrinsic::generic_load_32,
                          Intrinsic::generic_store_8, Intrinsic::generic_store_16, Intrinsic::generic_store_32};
-constexpr Space kShared{Intrinsic::shared_load_8,  Intrinsic::shared_load_16,  Intrinsic::shared_load_32,
-                        Intrinsic::shared_store_8, Intrinsic::shared_store_16, Intrinsic::shared_store_32};
-constexpr Space kLocal{Intrinsic::local_load_8,  Intrinsic::local_load_16,  Intrinsic::local_load_32,
-                       Intrinsic::local_store_8, Intrinsic::local_store_16, Intrinsic::local_store_32};
+} // namespace
 
 Value* plus(LiftContext& c, Value* address, uint64_t bytes) {
     return bytes ? c.b.CreateAdd(address, llvm::ConstantInt::get(address->getType(), bytes)) : address;
 }
 
-// 64-bit address of global operations: a register pair with .E, else one register.
-Value* global_address(LiftContext& c) {
-    const auto offset = static_cast<uint64_t>(c.inst().get_signed(F::offset));
-    if (c.flag(F::e))
-        return plus(c, c.reg64(c.get(F::src_a)), offset);
-    return c.zext64(plus(c, c.src_a(), offset & 0xffffffff));
-}
-
-Value* address_32(LiftContext& c) {
-    return plus(c, c.src_a(), static_cast<uint32_t>(c.inst().get_signed(F::offset)));
-}
-
-void load(LiftContext& c, const Space& space, Value* address, uint64_t size) {
+void load(LiftContext& c, const Space& space, Value* address, uint64_t size, Value* active) {
     const uint64_t dst = c.get(F::dst);
     const unsigned words = words_of(size);
     if (!aligned(c, dst, words))
         return;
-    switch (size) {
-    case u8: c.set_reg(dst, c.b.CreateZExt(c.call(space.load_8, {address}), c.b.getInt32Ty())); return;
-    case s8: c.set_reg(dst, c.b.CreateSExt(c.call(space.load_8, {address}), c.b.getInt32Ty())); return;
-    case u16: c.set_reg(dst, c.b.CreateZExt(c.call(space.load_16, {address}), c.b.getInt32Ty())); return;
-    case s16: c.set_reg(dst, c.b.CreateSExt(c.call(space.load_16, {address}), c.b.getInt32Ty())); return;
-    default: break;
-    }
-    // All words are read before any register changes: the address may be one of them.
+    const auto narrow = [&](Intrinsic id, bool is_signed) {
+        Value* v = c.call(id, {address});
+        return is_signed ? c.b.CreateSExt(v, c.b.getInt32Ty()) : c.b.CreateZExt(v, c.b.getInt32Ty());
+    };
     llvm::SmallVector<Value*, 4> values;
-    for (unsigned k = 0; k < words; ++k)
-        values.push_back(c.call(space.load_32, {plus(c, address, 4 * k)}));
-    for (unsigned k = 0; k < words; ++k)
-        c.set_reg(dst == isa::kRz ? dst : dst + k, values[k]);
+    if (size <= s8)
+        values.push_back(narrow(space.load_8, size == s8));
+    else if (size <= s16)
+        values.push_back(narrow(space.load_16, size == s16));
+    else
+        for (unsigned k = 0; k < words; ++k)
+            values.push_back(c.call(space.load_32, {plus(c, address, 4 * k)}));
+    for (unsigned k = 0; k < values.size(); ++k)
+        c.set_reg(dst == isa::kRz ? dst : dst + k,
+                  active ? c.b.CreateSelect(active, values[k], c.i32(0)) : values[k]);
 }
 
 void store(LiftContext& c, const Space& space, Value* address, uint64_t size) {
@@ -86,27 +57,31 @@ void store(LiftContext& c, const Space& space, Value* address, uint64_t size) {
         c.call(space.store_32, {plus(c, address, 4 * k), c.reg(src == isa::kRz ? src : src + k)});
 }
 
+// LD and ST reach shared and local memory through windows. Their predicate promises that the address lies above all windows (it comes
+// from LEA.HI.X), which the windows' test finds out as well.
+const Space& generic_space(const LiftContext& c) {
+    return c.input.abi->shared_window_base == kNone ? kGlobal : kGeneric;
+}
+
+namespace {
+
+// 64-bit address of global operations: a register pair with .E, else one register.
+Value* global_address(LiftContext& c) {
+    const auto offset = static_cast<uint64_t>(c.inst().get_signed(F::offset));
+    if (c.flag(F::e))
+        return plus(c, c.reg64(c.get(F::src_a)), offset);
+    return c.zext64(plus(c, c.src_a(), offset & 0xffffffff));
+}
+
+Value* address_32(LiftContext& c) {
+    return plus(c, c.src_a(), static_cast<uint32_t>(c.inst().get_signed(F::offset)));
+}
+
 bool plain_predicate(LiftContext& c) {
     if (!c.has(F::dst_pred) || c.get(F::dst_pred) == isa::kPt)
         return true;
     c.refuse("with a predicate operand is not implemented");
     return false;
-}
-
-// Operation of F::atom_op, F::atoms_op and F::red_op.
-std::optional<AtomicOp> atomic_op(uint64_t op, bool is_signed) {
-    switch (op) {
-    case 0: return AtomicOp::add;
-    case 1: return is_signed ? AtomicOp::smin : AtomicOp::umin;
-    case 2: return is_signed ? AtomicOp::smax : AtomicOp::umax;
-    case 3: return AtomicOp::inc;
-    case 4: return AtomicOp::dec;
-    case 5: return AtomicOp::and_;
-    case 6: return AtomicOp::or_;
-    case 7: return AtomicOp::xor_;
-    case 8: return AtomicOp::exch;
-    default: return std::nullopt;
-    }
 }
 
 // An atomic at `address` with the type as F::atom_type counts them; `dst` receives the old value.
@@ -193,11 +168,6 @@ void stg(LiftContext& c) {
     store(c, kGlobal, global_address(c), c.get(F::mem_size_st));
 }
 
-// LD and ST are generic: they reach shared and local memory through windows where the guest ABI has such, else global memory only. Their
-// predicate promises that the address lies above all windows (it comes from LEA.HI.X), which the windows' test finds out as well.
-const Space& generic_space(const LiftContext& c) {
-    return c.input.abi->shared_window_base == kNone ? kGlobal : kGeneric;
-}
 void ld(LiftContext& c) {
     load(c, generic_space(c), global_address(c), c.get(F::mem_size));
 }

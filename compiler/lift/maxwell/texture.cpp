@@ -85,9 +85,21 @@ Coordinates read_coordinates(LiftContext& c, Registers& list, const TexDesc& des
     return at;
 }
 
-// The handle word of the bank that the guest ABI names; the field counts words.
+// The handle word of a bank, the instruction's own on sm_86, else the one that the guest ABI names; the field counts words.
 Value* bound_handle(LiftContext& c) {
-    return c.cbuf(c.input.abi->handle_bank, c.get(F::tex_handle) * 4);
+    return c.cbuf(c.has(F::tex_bank) ? c.get(F::tex_bank) : c.input.abi->handle_bank, c.get(F::tex_handle) * 4);
+}
+
+// Every form carries its handle (T-151..153): the next register of `list`, a uniform register, or a word of a bank. A handle split over
+// two places is refused.
+Value* handle_of(LiftContext& c, Registers& list) {
+    if (c.has(F::tex_tid) || (c.has(F::tex_bank) && c.has(F::bindless)) || (c.has(F::tex_ur) && c.get(F::tex_handle))) {
+        c.refuse("with this handle is not implemented");
+        return c.i32(0);
+    }
+    if (c.has(F::tex_ur))
+        return c.ureg(c.get(F::tex_ur));
+    return c.has(F::bindless) ? list.next() : bound_handle(c);
 }
 
 bool no_residency(LiftContext& c) {
@@ -103,18 +115,6 @@ Value* component(LiftContext& c, Value* result, unsigned k, bool compare) {
     if (!compare)
         return c.b.CreateExtractElement(result, k);
     return k == 3 ? c.f32(1.0) : c.b.CreateExtractElement(result, uint64_t{0});
-}
-
-// Writes the components of the mask to registers from dst on.
-void write_masked(LiftContext& c, Value* result, uint64_t mask, bool compare) {
-    uint64_t dst = c.get(F::dst);
-    for (unsigned k = 0; k < 4; ++k) {
-        if (!(mask >> k & 1))
-            continue;
-        c.set_reg(dst, component(c, result, k, compare));
-        if (dst != isa::kRz)
-            ++dst;
-    }
 }
 
 // The short forms: components in the order of the mask go to dst, dst + 1, dst2, dst2 + 1; halves are packed
@@ -141,6 +141,25 @@ void write_short(LiftContext& c, Value* result, llvm::ArrayRef<unsigned> compone
             word = c.b.CreateOr(word, c.b.CreateShl(bits, 16 * h));
         }
         c.set_reg(c.get(k == 0 ? F::dst : F::dst2), word);
+    }
+}
+
+// Writes the components of the mask: to registers from dst on, or on sm_86 to two pairs, as packed halves with .F16 (T-109).
+void write_masked(LiftContext& c, Value* result, uint64_t mask, bool compare) {
+    llvm::SmallVector<unsigned, 4> components;
+    for (unsigned k = 0; k < 4; ++k)
+        if (mask >> k & 1)
+            components.push_back(k);
+    if (c.has(F::dst2)) {
+        if (c.get(F::tex_f16) > 1)
+            return c.refuse("with this half rounding is not implemented");
+        return write_short(c, result, components, c.flag(F::tex_f16), compare);
+    }
+    uint64_t dst = c.get(F::dst);
+    for (const unsigned k : components) {
+        c.set_reg(dst, component(c, result, k, compare));
+        if (dst != isa::kRz)
+            ++dst;
     }
 }
 
@@ -191,7 +210,7 @@ void tex(LiftContext& c) {
     if (!describe(c, desc, components) || !no_residency(c))
         return;
     enum Lod : uint64_t { implicit = 0, lz = 1, lb = 2, ll = 3 };
-    const uint64_t mode = c.get(F::tex_lod);
+    const uint64_t mode = c.get(c.has(F::tex86_lod) ? F::tex86_lod : F::tex_lod);
     if (mode > ll || c.flag(F::tex_lc)) {
         c.refuse();
         return;
@@ -205,7 +224,7 @@ void tex(LiftContext& c) {
     desc.offset = c.flag(F::aoffi) ? TexDesc::aoffi : TexDesc::no_offset;
     Registers first(c, c.get(F::src_a)), second(c, c.get(F::src_b));
     const Coordinates at = read_coordinates(c, first, desc, components, false);
-    Value* handle = c.has(F::bindless) ? second.next() : bound_handle(c);
+    Value* handle = handle_of(c, second);
     Value* lod = mode == lb || mode == ll ? second.next_float() : zero_float(c);
     Value* offset = c.flag(F::aoffi) ? second.next() : c.i32(0);
     Value* ref = desc.depth ? second.next_float() : zero_float(c);
@@ -320,13 +339,14 @@ void tld(LiftContext& c) {
         c.refuse();
         return;
     }
-    constexpr uint64_t kLl = 1;
-    desc.lod = c.get(F::tld_lod) == kLl ? TexDesc::level : TexDesc::zero;
+    constexpr uint64_t kLl = 1, kLl86 = 3;
+    const bool level = c.has(F::tld86_lod) ? c.get(F::tld86_lod) == kLl86 : c.get(F::tld_lod) == kLl;
+    desc.lod = level ? TexDesc::level : TexDesc::zero;
     desc.multisampled = c.flag(F::ms);
     desc.offset = c.flag(F::aoffi) ? TexDesc::aoffi : TexDesc::no_offset;
     Registers first(c, c.get(F::src_a)), second(c, c.get(F::src_b));
     const Coordinates at = read_coordinates(c, first, desc, components, true);
-    Value* handle = c.has(F::bindless) ? second.next() : bound_handle(c);
+    Value* handle = handle_of(c, second);
     Value* lod = desc.lod == TexDesc::level ? second.next() : c.i32(0);
     if (c.flag(F::tld_cl) && desc.lod == TexDesc::level) {
         // .CL: the level is clamped to those that the texture has (PTX tex.level of integer coordinates).
@@ -430,7 +450,7 @@ void tld4(LiftContext& c) {
     desc.offset = static_cast<TexDesc::Offset>(mode);
     Registers first(c, c.get(F::src_a)), second(c, c.get(F::src_b));
     const Coordinates at = read_coordinates(c, first, desc, components, false);
-    Value* handle = c.has(F::bindless) ? second.next() : bound_handle(c);
+    Value* handle = handle_of(c, second);
     Value* offset0 = mode != none ? second.next() : c.i32(0);
     Value* offset1 = mode == ptp ? second.next() : c.i32(0);
     Value* ref = desc.depth ? second.next_float() : zero_float(c);
@@ -473,7 +493,7 @@ void txd(LiftContext& c) {
     const bool aoffi = c.flag(F::aoffi);
     desc.offset = aoffi ? TexDesc::aoffi : TexDesc::no_offset;
     Registers first(c, c.get(F::src_a)), second(c, c.get(F::src_b));
-    Value* handle = c.has(F::bindless) ? first.next() : bound_handle(c);
+    Value* handle = handle_of(c, first);
     Value* at[3] = {zero_float(c), zero_float(c), zero_float(c)};
     for (unsigned k = 0; k < components; ++k)
         at[k] = first.next_float();
@@ -493,13 +513,14 @@ void txd(LiftContext& c) {
 
 void txq(LiftContext& c) {
     enum Query : uint64_t { dimension = 1, texture_type = 2 };
-    const uint64_t query = c.get(F::txq_query);
+    // F::txq86_query counts the same queries from 0.
+    const uint64_t query = c.has(F::txq86_query) ? c.get(F::txq86_query) + 1 : c.get(F::txq_query);
     if (query != dimension && query != texture_type) {
         c.refuse();
         return;
     }
     Registers first(c, c.get(F::src_a));
-    Value* handle = c.has(F::bindless) ? first.next() : bound_handle(c);
+    Value* handle = handle_of(c, first);
     const TexDesc desc; // the handle pass finds the type (B-027)
     Value* result =
         query == dimension
@@ -522,7 +543,7 @@ void tmml(LiftContext& c) {
     }
     Registers first(c, c.get(F::src_a)), second(c, c.get(F::src_b));
     const Coordinates at = read_coordinates(c, first, desc, components, false);
-    Value* handle = c.has(F::bindless) ? second.next() : bound_handle(c);
+    Value* handle = handle_of(c, second);
     Value* lods = c.call(Intrinsic::tex_lod, {handle, desc_word(c, desc), at.x, at.y, at.z, at.layer});
     uint64_t dst = c.get(F::dst);
     for (const unsigned k : {0u, 1u}) {

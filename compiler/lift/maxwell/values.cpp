@@ -88,4 +88,26 @@ Value* half_word(LiftContext& c, Value* v, bool upper, bool is_signed) {
     return upper ? c.b.CreateLShr(v, 16) : c.b.CreateAnd(v, 0xffff);
 }
 
+std::optional<AtomicOp> atomic_op(uint64_t op, bool is_signed) {
+    switch (op) {
+    case 0: return AtomicOp::add;
+    case 1: return is_signed ? AtomicOp::smin : AtomicOp::umin;
+    case 2: return is_signed ? AtomicOp::smax : AtomicOp::umax;
+    case 3: return AtomicOp::inc;
+    case 4: return AtomicOp::dec;
+    case 5: return AtomicOp::and_;
+    case 6: return AtomicOp::or_;
+    case 7: return AtomicOp::xor_;
+    case 8: return AtomicOp::exch;
+    default: return std::nullopt;
+    }
+}
+
+bool aligned(LiftContext& c, uint64_t reg, unsigned words) {
+    if (words == 1 || reg == isa::kRz || reg % words == 0)
+        return true;
+    c.refuse("with a misaligned register is not implemented");
+    return false;
+}
+
 } // namespace dmsh::maxwell

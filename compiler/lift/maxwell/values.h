@@ -26,4 +26,9 @@ void write_setp(LiftContext& c, Value* compare);
 // The 16 bits of `v` that a selector names, as i32.
 Value* half_word(LiftContext& c, Value* v, bool upper, bool is_signed);
 
+// Operation of F::atom_op, F::atoms_op, F::atom86_op and F::red_op; nothing for codes without a meaning.
+std::optional<AtomicOp> atomic_op(uint64_t op, bool is_signed);
+// Registers of 64 and 128 bits start at multiples of 2 and 4; other numbers fault on the hardware and are refused.
+bool aligned(LiftContext& c, uint64_t reg, unsigned words);
+
 } // namespace dmsh::maxwell
