@@ -16,7 +16,7 @@ if(DMSH_COMPILER)
   target_compile_definitions(test_archivers PRIVATE DMSH_OODLE_STAND_IN="$<TARGET_FILE:oodle_stand_in>"
     DMSH_OODLE_HOST="$<TARGET_FILE:dmsh-oodle-host>")
   add_library(dmsh_ir_machine STATIC support/ir_machine.cpp)
-  target_link_libraries(dmsh_ir_machine PUBLIC dmsh_lift)
+  target_link_libraries(dmsh_ir_machine PUBLIC dmsh_ir_jit)
   dmsh_test(lift dmsh_ir_machine)
   dmsh_test(passes dmsh_passes dmsh_ir_machine)
   dmsh_test(regress dmsh_ir_jit)

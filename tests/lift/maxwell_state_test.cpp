@@ -7,8 +7,12 @@ namespace dmsh::test {
 namespace {
 
 // A program of which only the machine's state after the run matters.
-IrMachine run(Program& p, std::array<uint32_t, 3> block = {1, 1, 1}) {
+IrMachine run(Program& p, std::array<uint32_t, 3> block = {1, 1, 1}, Stage stage = Stage::compute) {
     ShaderInput input = p.input();
+    input.stage = stage;
+    const std::vector<uint8_t> sph = empty_header(stage);
+    if (stage != Stage::compute)
+        input.sph = sph;
     input.local_size = block;
     input.shared_bytes = 0x30;
     auto shader = lift(input);
@@ -81,7 +85,7 @@ TEST(Maxwell, KilTestsItsGuardAndTheConditionCode) {
             p.add(Op::IADD, Form::imm, {{F::dst, isa::kRz}, {F::src_a, 0}, {F::imm, 0}, {F::cc, 1}});
             p.add(Op::KIL, Form::none, {{F::cc_test, test}});
             p.exit();
-            EXPECT_EQ(run(p).demoted, (test == kEqual && value == 0) || (test == kNotEqual && value == 1)) << value << " " << test;
+            EXPECT_EQ(run(p, {1, 1, 1}, Stage::fragment).demoted, (test == kEqual && value == 0) || (test == kNotEqual && value == 1)) << value << " " << test;
         }
 }
 

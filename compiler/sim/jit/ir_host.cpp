@@ -92,6 +92,8 @@ template <class T> void local_store(uint32_t a, T v) { store<T>(Space::local, a,
 // ---- bound memory: where a binding lies in the guest's banks ---------------------------------------------------------------
 
 uint32_t ubo_load(uint32_t index, uint32_t offset) {
+    if (ir_run->buffers->count(index))
+        return load<uint32_t>(Space::global, address_of_buffer(index) + offset);
     const Binding& b = ir_binding(index);
     const GuestAbi& abi = *ir_run->abi;
     switch (b.kind) {
@@ -104,6 +106,8 @@ uint32_t ubo_load(uint32_t index, uint32_t offset) {
 }
 
 uint64_t storage_address(uint32_t index, uint32_t offset) {
+    if (ir_run->buffers->count(index))
+        return address_of_buffer(index) + offset;
     const Binding& b = ir_binding(index);
     const GuestAbi& abi = *ir_run->abi;
     uint32_t bank = b.bank, at = b.offset;
@@ -127,6 +131,12 @@ uint32_t ssbo_atomic_32(uint32_t b, uint32_t a, uint32_t op, uint32_t v, uint32_
 uint64_t ssbo_atomic_64(uint32_t b, uint32_t a, uint32_t op, uint64_t v, uint64_t c) {
     return atomic<uint64_t, int64_t>(Space::global, storage_address(b, a), op, v, c);
 }
+
+// Addresses on the device, which the pool table gives: ranges of the launch like the guest's.
+uint32_t raw_load(uint64_t a) { return load<uint32_t>(Space::global, a); }
+void raw_store(uint64_t a, uint32_t v) { store<uint32_t>(Space::global, a, v); }
+uint32_t raw_atomic_32(uint64_t a, uint32_t op, uint32_t v, uint32_t c) { return atomic<uint32_t, int32_t>(Space::global, a, op, v, c); }
+uint64_t raw_atomic_64(uint64_t a, uint32_t op, uint64_t v, uint64_t c) { return atomic<uint64_t, int64_t>(Space::global, a, op, v, c); }
 
 // ---- attributes ----------------------------------------------------------------------------------------------------------
 
@@ -182,6 +192,8 @@ void geom_cut(uint32_t stream) { invocation().emitted.push_back({stream, true, {
 uint32_t special(uint32_t id) {
     const IrThread& t = *ir_run->now;
     const Invocation* v = t.invocation;
+    if (const auto given = ir_run->specials->find(id); given != ir_run->specials->end())
+        return given->second;
     switch (static_cast<SpecialRegister>(id)) {
     case SpecialRegister::laneid: return t.lane;
     case SpecialRegister::tid_x: return t.tid[0];
@@ -215,7 +227,10 @@ void probe(uint32_t pc, uint32_t variable, uint32_t value) {
 
 // ---- lanes ---------------------------------------------------------------------------------------------------------------
 
-void barrier() { ir_wait(LaneOp::barrier, SITE, {}); }
+void barrier() { ir_wait(LaneOp::barrier, SITE, {0, 0, kNoReduction, 0}); }
+void barrier_part(uint32_t id, uint32_t threads) { ir_wait(LaneOp::barrier, SITE, {id & 15, threads, kNoReduction, 0}); }
+void barrier_arrive(uint32_t id, uint32_t) { ++ir_run->arrived[id & 15]; }
+uint32_t barrier_reduce(uint32_t mode, uint32_t id, uint32_t threads, bool v) { return ir_wait(LaneOp::barrier, SITE, {id & 15, threads, mode, v}); }
 bool vote_all(bool v) { return ir_wait(LaneOp::vote_all, SITE, {v}); }
 bool vote_any(bool v) { return ir_wait(LaneOp::vote_any, SITE, {v}); }
 bool vote_eq(bool v) { return ir_wait(LaneOp::vote_eq, SITE, {v}); }
@@ -239,13 +254,18 @@ void loop_head() {
 
 // ---- floats --------------------------------------------------------------------------------------------------------------
 
+template <class T> T definite(T v) { // NaNs as the interpreter makes them
+    if constexpr (sizeof(T) == 4)
+        return as_float(bits(v));
+    else
+        return as_double(bits(v));
+}
+
 float ftz(float x) { return as_float(flush(std::bit_cast<uint32_t>(x))); }
 float mufu(uint32_t f, float x) {
-    constexpr uint64_t kSassOp[] = {0, 1, 2, 3, 4, 5, 8}; // MufuOp as F::mufu_op; TANH is not Maxwell's
-    if (f >= std::size(kSassOp)) {
-        ir_fault("MUFU.TANH");
-        return 0;
-    }
+    if (static_cast<MufuOp>(f) == MufuOp::tanh) // not Maxwell's
+        return definite(static_cast<float>(std::tanh(static_cast<double>(x))));
+    constexpr uint64_t kSassOp[] = {0, 1, 2, 3, 4, 5, 8}; // MufuOp as F::mufu_op
     return as_float(multi_function(kSassOp[f], std::bit_cast<uint32_t>(x)));
 }
 uint32_t mufu64h(uint32_t f, uint32_t high) { return multi_function_64h(f == 1, high); }
@@ -254,12 +274,6 @@ bool fchk(float a, float b) { return division_needs_care(std::bit_cast<uint32_t>
 template <class T> T opaque(T v) {
     volatile T x = v;
     return x;
-}
-template <class T> T definite(T v) { // NaNs as the interpreter makes them
-    if constexpr (sizeof(T) == 4)
-        return as_float(bits(v));
-    else
-        return as_double(bits(v));
 }
 template <class T> T add_rnd(uint32_t r, T a, T b) { const Rounding mode(r); return definite(opaque(opaque(a) + opaque(b))); }
 template <class T> T mul_rnd(uint32_t r, T a, T b) { const Rounding mode(r); return definite(opaque(opaque(a) * opaque(b))); }
@@ -320,7 +334,9 @@ const std::map<std::string, void*>& ir_host_functions() {
     static const std::map<std::string, void*> map = [] {
     std::map<std::string, void*> m = {
         H("dmsh.cbuf.load", cbuf_load), H("dmsh.ubo.load", ubo_load),
-        SPACE("global", global), SPACE("shared", shared), SPACE("local", local), SPACE("ssbo", ssbo),
+        SPACE("global", global), SPACE("shared", shared), SPACE("local", local), SPACE("ssbo", ssbo), SPACE("generic", global),
+        H("dmsh.raw.load.i32", raw_load), H("dmsh.raw.store.i32", raw_store), H("dmsh.raw.atomic.i32", raw_atomic_32),
+        H("dmsh.raw.atomic.i64", raw_atomic_64),
         H("dmsh.global.atomic.i32", global_atomic_32), H("dmsh.global.atomic.i64", global_atomic_64),
         H("dmsh.shared.atomic.i32", shared_atomic_32), H("dmsh.shared.atomic.i64", shared_atomic_64),
         H("dmsh.ssbo.atomic.i32", ssbo_atomic_32), H("dmsh.ssbo.atomic.i64", ssbo_atomic_64),
@@ -329,6 +345,7 @@ const std::map<std::string, void*>& ir_host_functions() {
         H("dmsh.frag.colour", frag_colour), H("dmsh.frag.depth", frag_depth), H("dmsh.frag.mask", frag_mask),
         H("dmsh.demote", demote), H("dmsh.helper", helper), H("dmsh.geom.emit", geom_emit), H("dmsh.geom.cut", geom_cut),
         H("dmsh.clock", clock_word), H("dmsh.membar", membar), H("dmsh.special", special), H(kProbeFunction, probe),
+        H("dmsh.barrier.part", barrier_part), H("dmsh.barrier.arrive", barrier_arrive), H("dmsh.barrier.reduce", barrier_reduce),
         H("dmsh.barrier", barrier), H("dmsh.vote.all", vote_all), H("dmsh.vote.any", vote_any), H("dmsh.vote.eq", vote_eq),
         H("dmsh.ballot", ballot), H("dmsh.shfl", shfl), H("dmsh.shfl.valid", shfl_valid), H("dmsh.fswzadd", fswzadd),
         H("dmsh.ddx", ddx), H("dmsh.ddy", ddy), H("host.loop", loop_head),

@@ -78,6 +78,41 @@ void run_lane_op(std::vector<IrThread*>& group) {
         t->waiting = LaneOp::none;
 }
 
+// Opens the barriers whose threads have all come; with none such the program hangs, which is a fault, and everybody goes on.
+void release_barriers() {
+    IrRun& g = *ir_run;
+    uint32_t alive = 0;
+    std::array<std::vector<IrThread*>, 16> waiting;
+    for (IrThread& t : g.threads)
+        if (!t.done) {
+            ++alive;
+            waiting[t.in[0]].push_back(&t);
+        }
+    bool opened = false;
+    for (uint32_t id = 0; id < waiting.size(); ++id) {
+        if (waiting[id].empty())
+            continue;
+        const uint32_t needed = waiting[id].front()->in[1] ? waiting[id].front()->in[1] : alive;
+        if (waiting[id].size() + g.arrived[id] < std::min(needed, alive + g.arrived[id]))
+            continue;
+        g.arrived[id] = 0;
+        uint32_t votes = 0;
+        for (const IrThread* t : waiting[id])
+            votes += t->in[3] & 1;
+        for (IrThread* t : waiting[id]) {
+            const uint32_t mode = t->in[2];
+            t->out = mode == 0 ? votes : mode == 1 ? votes == waiting[id].size() : votes != 0;
+            t->waiting = LaneOp::none;
+        }
+        opened = true;
+    }
+    if (opened)
+        return;
+    ir_fault("threads wait at different barriers for ever");
+    for (IrThread& t : g.threads)
+        t.waiting = LaneOp::none;
+}
+
 } // namespace
 
 thread_local IrRun* ir_run = nullptr;
@@ -131,8 +166,7 @@ void ir_run_group(std::vector<std::unique_ptr<uint8_t[]>>& stacks, size_t stack_
         if (!alive)
             return;
         if (warps.empty()) {
-            for (IrThread& t : g.threads)
-                t.waiting = LaneOp::none;
+            release_barriers();
             continue;
         }
         for (auto& [warp, lanes] : warps) {

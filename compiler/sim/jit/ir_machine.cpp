@@ -115,7 +115,12 @@ Result<IrMachine> IrMachine::compile(ShaderModule shader) {
 
 Result<void> IrMachine::run(const Launch& launch) {
     IrRun state;
-    state.launch = &launch;
+    Launch with_buffers = launch;
+    for (const auto& [binding, bytes] : buffers)
+        with_buffers.global.push_back({address_of_buffer(binding), bytes});
+    state.launch = &with_buffers;
+    state.buffers = &buffers;
+    state.specials = &specials;
     state.interface = &program_->interface;
     state.abi = program_->abi;
     state.entry = program_->entry;
@@ -124,7 +129,7 @@ Result<void> IrMachine::run(const Launch& launch) {
     state.blocks_left = max_blocks;
     state.faults = &faults;
     state.probes = &probes;
-    state.group.launch = &launch;
+    state.group.launch = &with_buffers;
     state.group.sort_ranges();
     probes.clear();
     Graphics* graphics = launch.graphics;
@@ -139,6 +144,7 @@ Result<void> IrMachine::run(const Launch& launch) {
             for (uint32_t x = 0; x < grid[0] && !state.endless; ++x) {
                 state.group.ctaid = {x, y, z};
                 state.group.shared.assign(launch.shared_bytes, 0);
+                state.arrived = {};
                 state.threads.clear();
                 state.threads.resize(count);
                 for (uint32_t i = 0; i < count; ++i) {

@@ -7,6 +7,8 @@
 #include "compiler/lift/intrinsics.h"
 #include "compiler/lift/shader_module.h"
 #include "compiler/sim/machine.h"
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,10 @@ class IrMachine {
     // Runs every thread of the launch; where the launch names a traced thread, its probes are in `probes` afterwards. Accesses outside of
     // memory read zeros, write nothing, and are told in `faults`. An error: a program that does not end.
     Result<void> run(const Launch& launch);
+
+    // Memory behind a binding, by its index, in place of what the guest's banks say: pool tables and write logs lie in no bank.
+    std::map<uint32_t, std::span<uint8_t>> buffers;
+    std::map<uint32_t, uint32_t> specials; // special registers, by SpecialRegister, in place of what the launch gives
 
     std::string faults; // the first few, as text
     std::vector<Probe> probes;

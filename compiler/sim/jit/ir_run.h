@@ -31,6 +31,9 @@ struct IrRun {
     void (*entry)() = nullptr;
     TextureSet* textures = nullptr;
     Group group; // workgroup, shared memory, global ranges
+    const std::map<uint32_t, std::span<uint8_t>>* buffers = nullptr; // IrMachine::buffers; `group` has them at address_of_buffer
+    const std::map<uint32_t, uint32_t>* specials = nullptr; // IrMachine::specials
+    std::array<uint32_t, 16> arrived{}; // BAR.ARV, by barrier
     std::vector<IrThread> threads;
     IrThread* now = nullptr;
     ucontext_t scheduler;
@@ -41,6 +44,11 @@ struct IrRun {
 };
 
 extern thread_local IrRun* ir_run;
+
+// Where a binding's own buffer lies among the global ranges: above every address of a guest or a device.
+constexpr uint64_t address_of_buffer(uint32_t binding) { return uint64_t{1} << 63 | uint64_t{binding} << 32; }
+// What a barrier that reduces nothing has for its mode.
+constexpr uint32_t kNoReduction = ~0u;
 
 void ir_fault(const std::string& text);
 
