@@ -69,6 +69,7 @@ Result<std::vector<uint32_t>> SpirvEmitter::run() {
     entry_points();
     execution_modes();
     declare_late();
+    decorate_exact();
     if (error_)
         return *error_;
     return b_.finish();
@@ -165,8 +166,8 @@ void SpirvEmitter::emit_flow(const FlowProgram& program) {
     std::vector<uint32_t> labels(program.label_count);
     for (uint32_t& l : labels)
         l = b_.new_id();
-    const uint32_t entry = b_.new_id();
-    current_ = entry;
+    entry_ = b_.new_id();
+    current_ = entry_;
     const auto merge = [&](uint32_t label) { effect(spv::OpSelectionMerge, {labels[label], 0}); };
     std::vector<bool> written(blocks_.size());
     counts_.selectors = program.selector_count;
@@ -250,10 +251,11 @@ void SpirvEmitter::emit_flow(const FlowProgram& program) {
         }
         }
     }
+    drop_unread();
     const uint32_t function = b_.new_id();
     const uint32_t type = b_.global(spv::OpTypeFunction, 0, {b_.void_type()});
     SpirvBuilder::put(b_.functions, spv::OpFunction, {b_.void_type(), function, 0, type});
-    SpirvBuilder::put(b_.functions, spv::OpLabel, {entry});
+    SpirvBuilder::put(b_.functions, spv::OpLabel, {entry_});
     b_.functions.insert(b_.functions.end(), variables_.begin(), variables_.end());
     b_.functions.insert(b_.functions.end(), prologue_.begin(), prologue_.end());
     b_.functions.insert(b_.functions.end(), body_.begin(), body_.end());
@@ -441,23 +443,6 @@ void SpirvEmitter::emit_instruction(const llvm::Instruction& inst) {
 
 // ---- values
 // ---------------------------------------------------------------------------------------------------------
-
-uint32_t SpirvEmitter::op(spv::Op o, uint32_t type, llvm::ArrayRef<uint32_t> operands) {
-    const uint32_t id = b_.new_id();
-    body_.push_back(static_cast<uint32_t>(operands.size() + 3) << 16 | o);
-    body_.push_back(type);
-    body_.push_back(id);
-    body_.insert(body_.end(), operands.begin(), operands.end());
-    return id;
-}
-
-uint32_t SpirvEmitter::ext(uint32_t type, GLSLstd450 inst, llvm::ArrayRef<uint32_t> operands) {
-    const uint32_t id = b_.new_id();
-    body_.push_back(static_cast<uint32_t>(operands.size() + 5) << 16 | spv::OpExtInst);
-    body_.insert(body_.end(), {type, id, b_.glsl(), static_cast<uint32_t>(inst)});
-    body_.insert(body_.end(), operands.begin(), operands.end());
-    return id;
-}
 
 uint32_t SpirvEmitter::u64() {
     b_.capability(spv::CapabilityInt64);

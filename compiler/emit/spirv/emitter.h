@@ -50,11 +50,19 @@ class SpirvEmitter {
     uint32_t int_constant(const llvm::Type* like, uint64_t v);
     uint32_t splat(uint32_t scalar, uint32_t scalar_type, uint32_t n);
 
+    // ---- compaction.cpp: results, made once where they are the same ----
     uint32_t op(spv::Op o, uint32_t type, llvm::ArrayRef<uint32_t> operands);
+    uint32_t append(uint32_t head, uint32_t type, llvm::ArrayRef<uint32_t> operands);
+    uint32_t folded(spv::Op o, uint32_t type, llvm::ArrayRef<uint32_t> operands);
+    const uint32_t* definition(uint32_t id) const; // words of the body's instruction that made `id`, or null
+    bool is_constant_load(uint32_t pointer) const;
+    void drop_unread();
+    void decorate_exact();
     void effect(spv::Op o, llvm::ArrayRef<uint32_t> operands) { SpirvBuilder::put(body_, o, operands); }
     uint32_t ext(uint32_t type, GLSLstd450 inst, llvm::ArrayRef<uint32_t> operands);
     uint32_t exact(uint32_t id) {
-        b_.decorate(id, spv::DecorationNoContraction);
+        if (exact_.empty() || exact_.back() != id)
+            exact_.push_back(id);
         return id;
     }
     uint32_t load(uint32_t type, uint32_t pointer) { return op(spv::OpLoad, type, {pointer}); }
@@ -192,7 +200,14 @@ class SpirvEmitter {
     const llvm::Instruction* at_ = nullptr;             // being lowered, for messages
     const llvm::Instruction* barrier_before_ = nullptr; // tess_control: where a barrier is missing
     SpirvWords body_, prologue_, variables_;
-    uint32_t current_ = 0; // label of the block being written
+    uint32_t current_ = 0, entry_ = 0; // labels of the block being written and of the first
+    struct Made {
+        uint32_t hash, block, at, next; // `at`: in body_; `next`: of the chain, from 1
+    };
+    std::vector<Made> made_;
+    std::vector<uint32_t> chains_, defs_; // defs_: by id, place in body_ + 1
+    llvm::SmallVector<uint32_t, 0> exact_;
+    llvm::SmallDenseSet<uint32_t, 8> unchanging_, handles_; // variables: built-in inputs; images and samplers
     uint32_t u32_ = 0, f32_ = 0, bool_ = 0;
     llvm::DenseMap<const llvm::Value*, uint32_t> values_, overflow_, phi_variables_, demoted_;
     llvm::DenseMap<const llvm::BasicBlock*, uint32_t> node_of_;

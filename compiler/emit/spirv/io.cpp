@@ -50,6 +50,8 @@ uint32_t SpirvEmitter::builtin(spv::BuiltIn which, uint32_t type, spv::StorageCl
             return v.variable;
     const uint32_t variable = b_.variable(storage, type);
     builtins_.push_back({which, storage, variable});
+    if (storage == spv::StorageClassInput && which != spv::BuiltInHelperInvocation) // a demotion changes that one
+        unchanging_.insert(variable);
     b_.decorate(variable, spv::DecorationBuiltIn, {static_cast<uint32_t>(which)});
     if (stage_ == Stage::fragment && storage == spv::StorageClassInput && type == u32())
         b_.decorate(variable, spv::DecorationFlat);

@@ -25,6 +25,15 @@ uint32_t SpirvEmitter::source_lane(uint32_t mode, uint32_t bsel, uint32_t c, uin
     case 2: source = op(spv::OpIAdd, u32(), {own, b}); break;
     default: source = op(spv::OpBitwiseXor, u32(), {own, b}); break;
     }
+    // With a constant segment that the selector cannot leave, every lane reads inside of it.
+    const auto kb = b_.constant_word(b, u32()), kc = b_.constant_word(c, u32());
+    if (kb && kc) {
+        const uint32_t outside = *kc >> 8 & 31, last = *kc & 31 & ~outside;
+        if ((mode == 0 && (*kb & ~outside) <= last) || (mode == 3 && !(*kb & outside) && last == (~outside & 31))) {
+            valid = b_.constant_bool(true);
+            return source;
+        }
+    }
     valid = op(mode == 1 ? spv::OpSGreaterThanEqual : spv::OpSLessThanEqual, boolean(), {source, high});
     return select(u32(), valid, source, own);
 }
@@ -70,16 +79,39 @@ bool SpirvEmitter::emit_lanes(const llvm::CallInst& call, Intrinsic id) {
     }
     case Intrinsic::fswzadd: {
         // The field of quad lane q is bits 7-2q..6-2q: 0 a+b, 1 b-a, 2 a-b, 3 b.
-        const uint32_t quad = op(spv::OpBitwiseAnd, u32(), {lane(), uc(3)});
-        const uint32_t twice = op(spv::OpShiftLeftLogical, u32(), {quad, uc(1)});
-        const uint32_t at = op(spv::OpISub, u32(), {uc(6), twice});
-        const uint32_t field = op(spv::OpBitFieldUExtract, u32(), {a(2), at, uc(2)});
-        const uint32_t x = a(0), y = a(1);
-        const auto is = [&](uint32_t k) { return op(spv::OpIEqual, boolean(), {field, uc(k)}); };
-        uint32_t r = exact(op(spv::OpFAdd, f32(), {x, y}));
-        r = select(f32(), is(1), exact(op(spv::OpFSub, f32(), {y, x})), r);
-        r = select(f32(), is(2), exact(op(spv::OpFSub, f32(), {x, y})), r);
-        define(&call, select(f32(), is(3), y, r));
+        const auto mask = literal(call.getArgOperand(2));
+        if (!mask) {
+            fail("FSWZADD with a mask that is no constant");
+            return true;
+        }
+        // Bit 31 - q: whether the field of lane q is `k`, ready to become a sign when shifted by the lane.
+        const auto lanes = [&](uint32_t k) {
+            uint32_t bits = 0;
+            for (unsigned q = 0; q < 4; ++q)
+                bits |= uint32_t{(*mask >> (6 - 2 * q) & 3) == k} << (31 - q);
+            return bits;
+        };
+        constexpr uint32_t kAll = 0xf0000000u;
+        const auto in_lane = [&](uint32_t bits) {
+            const uint32_t quad = op(spv::OpBitwiseAnd, u32(), {lane(), uc(3)});
+            return op(spv::OpSLessThan, boolean(), {op(spv::OpShiftLeftLogical, u32(), {uc(bits), quad}), uc(0)});
+        };
+        // A factor of 1 or -1 is exact.
+        const auto with_sign = [&](uint32_t x, uint32_t negative) {
+            if (!negative)
+                return x;
+            if (negative == kAll)
+                return op(spv::OpFNegate, f32(), {x});
+            return exact(op(spv::OpFMul, f32(), {x, select(f32(), in_lane(negative), fc(-1), fc(1))}));
+        };
+        const uint32_t only_b = lanes(3);
+        uint32_t r = a(1);
+        if (only_b != kAll) {
+            r = exact(op(spv::OpFAdd, f32(), {with_sign(a(0), lanes(1)), with_sign(a(1), lanes(2))}));
+            if (only_b)
+                r = select(f32(), in_lane(only_b), a(1), r);
+        }
+        define(&call, r);
         return true;
     }
     case Intrinsic::ddx:

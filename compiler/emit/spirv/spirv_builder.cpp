@@ -80,6 +80,9 @@ uint32_t SpirvBuilder::global(spv::Op op, uint32_t type, llvm::ArrayRef<uint32_t
     }
     const uint32_t id = new_id();
     table_[i & (table_.size() - 1)] = {h, static_cast<uint32_t>(globals.size()), id};
+    if (place_.size() <= id)
+        place_.resize(id + 256);
+    place_[id] = static_cast<uint32_t>(globals.size()) + 1;
     globals.push_back(head);
     if (typed)
         globals.push_back(type);
@@ -104,6 +107,18 @@ void SpirvBuilder::decorate_member(uint32_t id, uint32_t member, spv::Decoration
     annotations.push_back(member);
     annotations.push_back(d);
     annotations.insert(annotations.end(), operands.begin(), operands.end());
+}
+
+void SpirvBuilder::drop_decorations(const std::vector<bool>& gone) {
+    size_t to = 0;
+    for (size_t from = 0, n; from < annotations.size(); from += n) {
+        n = annotations[from] >> 16;
+        if ((annotations[from] & 0xffff) == spv::OpDecorate && annotations[from + 1] < gone.size() && gone[annotations[from + 1]])
+            continue;
+        std::copy_n(annotations.begin() + static_cast<long>(from), n, annotations.begin() + static_cast<long>(to));
+        to += n;
+    }
+    annotations.resize(to);
 }
 
 uint32_t SpirvBuilder::variable(spv::StorageClass storage, uint32_t type) {

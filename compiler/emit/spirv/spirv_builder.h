@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/SmallVector.h>
+#include <optional>
 #include <spirv/unified1/GLSL.std.450.h>
 #include <spirv/unified1/spirv.hpp>
 #include <string_view>
@@ -19,6 +20,7 @@ class SpirvBuilder {
     SpirvBuilder();
 
     uint32_t new_id() { return bound_++; }
+    uint32_t bound() const { return bound_; } // above every id so far
 
     // Appends one instruction to a section.
     static void put(SpirvWords& to, spv::Op op, llvm::ArrayRef<uint32_t> operands) {
@@ -51,6 +53,25 @@ class SpirvBuilder {
         return global(spv::OpTypeArray, 0, {element, constant(int_type(32), length)});
     }
     uint32_t constant(uint32_t type, uint32_t word) { return global(spv::OpConstant, type, {word}); }
+    // What a global instruction made by `global` says: the word of a constant of `type`; a boolean constant; a pointer type's storage class (Max: not a
+    // pointer type); a vector type's components (else 0).
+    std::optional<uint32_t> constant_word(uint32_t id, uint32_t type) const {
+        const uint32_t* w = words_of(id);
+        return w && (w[0] & 0xffff) == spv::OpConstant && w[1] == type ? std::optional(w[3]) : std::nullopt;
+    }
+    std::optional<bool> constant_truth(uint32_t id) const {
+        const uint32_t* w = words_of(id);
+        const uint32_t o = w ? w[0] & 0xffff : 0;
+        return o == spv::OpConstantTrue ? std::optional(true) : o == spv::OpConstantFalse ? std::optional(false) : std::nullopt;
+    }
+    spv::StorageClass storage_class(uint32_t type) const {
+        const uint32_t* w = words_of(type);
+        return w && (w[0] & 0xffff) == spv::OpTypePointer ? static_cast<spv::StorageClass>(w[2]) : spv::StorageClassMax;
+    }
+    uint32_t component_count(uint32_t type) const {
+        const uint32_t* w = words_of(type);
+        return w && (w[0] & 0xffff) == spv::OpTypeVector ? w[3] : 0;
+    }
     uint32_t constant64(uint32_t type, uint64_t v) {
         return global(spv::OpConstant, type, {static_cast<uint32_t>(v), static_cast<uint32_t>(v >> 32)});
     }
@@ -61,6 +82,9 @@ class SpirvBuilder {
     void decorate(uint32_t id, spv::Decoration d, llvm::ArrayRef<uint32_t> operands = {});
     void decorate_member(uint32_t id, uint32_t member, spv::Decoration d,
                          llvm::ArrayRef<uint32_t> operands = {});
+
+    // Takes back what `decorate` said of ids that are `gone`.
+    void drop_decorations(const std::vector<bool>& gone);
 
     // A module-scope variable; it becomes part of the entry points' interfaces.
     uint32_t variable(spv::StorageClass storage, uint32_t type);
@@ -80,6 +104,7 @@ class SpirvBuilder {
 
   private:
     void grow();
+    const uint32_t* words_of(uint32_t id) const { return id < place_.size() && place_[id] ? &globals[place_[id] - 1] : nullptr; }
 
     uint32_t bound_ = 1;
     uint32_t glsl_;
@@ -90,6 +115,7 @@ class SpirvBuilder {
         uint32_t hash = 0, offset = 0, id = 0; // id 0: free
     };
     std::vector<Slot> table_;
+    std::vector<uint32_t> place_; // by id: place in `globals` + 1
     uint32_t used_ = 0;
 };
 

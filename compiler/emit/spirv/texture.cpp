@@ -110,8 +110,10 @@ uint32_t SpirvEmitter::sampler_variable(uint32_t index) {
 uint32_t SpirvEmitter::resource_pointer(uint32_t binding, uint32_t variable, uint32_t element_type,
                                         const llvm::Value* index, bool& non_uniform) {
     const Binding& b = face_.bindings[binding];
-    if (b.count <= 1 && !is_pool(b.kind))
+    if (b.count <= 1 && !is_pool(b.kind)) {
+        handles_.insert(variable);
         return variable;
+    }
     const uint32_t pointer = b_.pointer_type(spv::StorageClassUniformConstant, element_type);
     if (const auto k = literal(index)) {
         if (!is_pool(b.kind) && *k >= b.count)
