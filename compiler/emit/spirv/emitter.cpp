@@ -57,6 +57,7 @@ Result<std::vector<uint32_t>> SpirvEmitter::run() {
     const llvm::Function* wide =
         shader_.module->getFunction(intrinsic_info(Intrinsic::shared_atomic_64).name);
     wide_shared_ = wide && !wide->use_empty();
+    uniform_load_ = shader_.module->getFunction(intrinsic_info(Intrinsic::ubo_load).name);
     place_patch_barrier();
     auto program = plan();
     if (!program) {
@@ -352,6 +353,7 @@ void SpirvEmitter::execution_modes() {
 // ----------------------------------------------------------------------------------------
 
 void SpirvEmitter::emit_block(const llvm::BasicBlock& block) {
+    find_rows(block);
     for (const llvm::Instruction& inst : block) {
         if (&inst == barrier_before_)
             patch_barrier();
@@ -366,6 +368,7 @@ void SpirvEmitter::emit_block(const llvm::BasicBlock& block) {
                 store(it->second, values_.lookup(&inst));
     }
     at_ = nullptr;
+    flush_outputs();
     store_phis(block);
 }
 

@@ -102,6 +102,8 @@ class SpirvEmitter {
     bool emit_memory(const llvm::CallInst& call, Intrinsic id);
     enum class Memory : uint8_t { ssbo, shared, local };
     uint32_t uniform_word(uint32_t binding, const llvm::Value* offset);
+    void find_rows(const llvm::BasicBlock& block);
+    bool reads_whole_row(uint32_t binding, uint32_t row);
     uint32_t storage_variable(uint32_t binding);
     uint32_t storage64_variable(uint32_t binding);
     uint32_t device_pointer(const llvm::Value* address, uint32_t type);
@@ -124,6 +126,9 @@ class SpirvEmitter {
     uint32_t attribute_input(uint32_t offset, uint32_t vertex, bool as_float, const llvm::CallInst* interp);
     uint32_t attribute_dynamic(const llvm::Value* offset, uint32_t vertex);
     void attribute_output(uint32_t offset, uint32_t bits, const llvm::Value* vertex);
+    // Stores `bits` to a component of a vec4 output; waits for the other components until the block ends.
+    void store_component(uint32_t variable, uint32_t type, uint32_t component, uint32_t bits);
+    void flush_outputs();
     // Location of a[offset]; kNoLocation if it is none. Fixed-function and generic values may not meet.
     uint32_t location_of(uint32_t offset, bool input);
     uint32_t input_variable(uint32_t location);
@@ -219,6 +224,9 @@ class SpirvEmitter {
         uint32_t variable = 0, words = 0; // words: highest constant one read + 1, ~0: at run-time offsets
     };
     std::vector<UniformBlock> uniforms_;
+    const llvm::Function* uniform_load_ = nullptr;    // dmsh.ubo.load, where the shader has it
+    llvm::DenseMap<uint64_t, uint8_t> rows_;          // of the block being written: binding << 32 | row, words read
+    llvm::SmallDenseSet<uint64_t, 16> entry_rows_;    // rows that the first block loads
     std::vector<uint32_t> storage_, storage64_, samplers_;
     struct Resource {
         uint32_t binding, type, variable;
@@ -237,6 +245,11 @@ class SpirvEmitter {
     std::vector<BuiltinVariable> builtins_;
     std::array<uint32_t, 32> inputs_{}, outputs_{}, patches_{};
     std::array<uint32_t, 8> colours_{};
+    struct PendingOutput {
+        uint32_t variable, type;
+        std::array<uint32_t, 4> parts;
+    };
+    llvm::SmallVector<PendingOutput, 8> pending_;
     uint32_t vertex_count_ = 0;
     uint32_t position_ = 0, clip_variable_ = 0, clip_count_ = 0, clip_input_ = 0, clip_input_count_ = 0;
     std::array<uint32_t, 2> generic_locations_{}, fixed_locations_{}; // outputs, inputs: bit per location

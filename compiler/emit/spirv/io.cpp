@@ -92,6 +92,7 @@ uint32_t SpirvEmitter::input_variable(uint32_t location) {
     if (arrayed_inputs())
         type = vertex_array(type);
     variable = b_.variable(spv::StorageClassInput, type);
+    unchanging_.insert(variable);
     b_.decorate(variable, spv::DecorationLocation, {location});
     if (stage_ == Stage::fragment) {
         if ((v && v->interpolation == 1) || numeric != Numeric::real) {
@@ -205,7 +206,9 @@ uint32_t SpirvEmitter::attribute_input(uint32_t offset, uint32_t vertex, bool as
                 return from_float(ext(f32(), GLSLstd450InterpolateAtOffset, {pointer, xy}));
             }
         }
-        const uint32_t loaded = load(type, pointer);
+        // The whole vector once, then its components; pointers to them go unread.
+        const uint32_t loaded = arrayed_inputs() ? load(type, pointer)
+                                                 : op(spv::OpCompositeExtract, type, {load(vec(type, 4), variable), component});
         if (numeric == Numeric::real)
             return from_float(loaded);
         return from_word(numeric == Numeric::uint ? loaded : op(spv::OpBitcast, u32(), {loaded}));
@@ -218,6 +221,8 @@ uint32_t SpirvEmitter::attribute_input(uint32_t offset, uint32_t vertex, bool as
             chain.push_back(vertex);
         }
         chain.insert(chain.begin(), builtin(which, type));
+        if (chain.size() == 1)
+            return from_float(op(spv::OpCompositeExtract, f32(), {load(type, chain[0]), component}));
         chain.push_back(uc(component));
         return from_float(
             load(f32(), op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassInput, f32()), chain)));
@@ -355,6 +360,29 @@ void SpirvEmitter::store_dynamic(const llvm::Value* address, uint32_t bits) {
     }
 }
 
+void SpirvEmitter::store_component(uint32_t variable, uint32_t type, uint32_t component, uint32_t bits) {
+    auto p = llvm::find_if(pending_, [&](const PendingOutput& o) { return o.variable == variable; });
+    if (p == pending_.end()) {
+        pending_.push_back({variable, type, {}});
+        p = pending_.end() - 1;
+    }
+    p->parts[component] = bits;
+}
+
+// Four components become one store of the whole.
+void SpirvEmitter::flush_outputs() {
+    for (const PendingOutput& o : pending_) {
+        if (llvm::find(o.parts, 0u) == o.parts.end()) {
+            store(o.variable, op(spv::OpCompositeConstruct, vec(o.type, 4), o.parts));
+            continue;
+        }
+        for (uint32_t k = 0; k < o.parts.size(); ++k)
+            if (o.parts[k])
+                store(op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, o.type), {o.variable, uc(k)}), o.parts[k]);
+    }
+    pending_.clear();
+}
+
 void SpirvEmitter::attribute_output(uint32_t offset, uint32_t bits, const llvm::Value*) {
     llvm::SmallVector<uint32_t, 3> chain;
     const auto per_vertex = [&] {
@@ -364,16 +392,19 @@ void SpirvEmitter::attribute_output(uint32_t offset, uint32_t bits, const llvm::
     if (const uint32_t location = location_of(offset, false); location != kNoLocation) {
         const Varying* v = varying(false, location);
         const Numeric numeric = v ? v->numeric : Numeric::real;
-        chain.push_back(output_variable(location));
+        const uint32_t type = numeric_type(numeric), variable = output_variable(location);
+        const uint32_t typed = numeric == Numeric::uint ? bits : op(spv::OpBitcast, type, {bits});
+        if (stage_ != Stage::tess_control)
+            return store_component(variable, type, offset / 4 % 4, typed);
+        chain.push_back(variable);
         per_vertex();
         chain.push_back(uc(offset / 4 % 4));
-        const uint32_t type = numeric_type(numeric);
-        const uint32_t pointer =
-            op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, type), chain);
-        store(pointer, numeric == Numeric::uint ? bits : op(spv::OpBitcast, type, {bits}));
+        store(op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, type), chain), typed);
         return;
     }
     if (offset >= kPosition && offset < kGeneric) {
+        if (stage_ != Stage::tess_control)
+            return store_component(position_variable(), f32(), offset / 4 % 4, to_float(bits));
         chain.push_back(position_variable());
         per_vertex();
         chain.push_back(uc(offset / 4 % 4));
@@ -463,6 +494,7 @@ bool SpirvEmitter::emit_io(const llvm::CallInst& call, Intrinsic id) {
             attribute_output(*offset, bits, arg(2));
             return true;
         }
+        flush_outputs();
         store_dynamic(arg(0), bits);
         return true;
     }
@@ -519,10 +551,8 @@ bool SpirvEmitter::emit_io(const llvm::CallInst& call, Intrinsic id) {
                 SpirvBuilder::put(prologue_, spv::OpStore, {variable, start});
             }
         }
-        const uint32_t pointer = op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassOutput, type),
-                                    {variable, uc(*component)});
         const uint32_t bits = value(arg(2));
-        store(pointer, numeric == Numeric::uint ? bits : op(spv::OpBitcast, type, {bits}));
+        store_component(variable, type, *component, numeric == Numeric::uint ? bits : op(spv::OpBitcast, type, {bits}));
         return true;
     }
     case Intrinsic::frag_depth:
@@ -574,6 +604,7 @@ bool SpirvEmitter::emit_io(const llvm::CallInst& call, Intrinsic id) {
     }
     case Intrinsic::geom_emit:
     case Intrinsic::geom_cut: {
+        flush_outputs();
         const auto stream = literal(arg(0));
         if (stage_ != Stage::geometry || !stream)
             fail("OUT outside a geometry shader");

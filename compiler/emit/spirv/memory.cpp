@@ -33,6 +33,31 @@ uint32_t SpirvEmitter::shifted(const llvm::Value* offset, uint32_t shift) {
     return op(spv::OpShiftRightLogical, u32(), {value(offset), uc(shift)});
 }
 
+// Counts which words of each uniform row a block reads at constant offsets.
+void SpirvEmitter::find_rows(const llvm::BasicBlock& block) {
+    rows_.clear();
+    if (!uniform_load_)
+        return;
+    for (const llvm::Instruction& inst : block) {
+        const auto* call = llvm::dyn_cast<llvm::CallInst>(&inst);
+        if (!call || call->getCalledFunction() != uniform_load_)
+            continue;
+        const auto binding = literal(call->getArgOperand(0)), offset = literal(call->getArgOperand(1));
+        if (binding && offset)
+            rows_[uint64_t{*binding} << 32 | *offset >> 4] |= static_cast<uint8_t>(1u << (*offset >> 2 & 3));
+    }
+}
+
+// A row of which a block reads several words is loaded once; one that the first block has loaded is there for all.
+bool SpirvEmitter::reads_whole_row(uint32_t binding, uint32_t row) {
+    const uint64_t key = uint64_t{binding} << 32 | row;
+    const uint8_t words = rows_.lookup(key);
+    const bool several = (words & (words - 1)) != 0;
+    if (several && current_ == entry_)
+        entry_rows_.insert(key);
+    return several || entry_rows_.count(key);
+}
+
 // Uniform blocks are arrays of uvec4: their elements must lie 16 bytes apart.
 uint32_t SpirvEmitter::uniform_word(uint32_t binding, const llvm::Value* offset) {
     UniformBlock& block = uniforms_[binding];
@@ -45,6 +70,12 @@ uint32_t SpirvEmitter::uniform_word(uint32_t binding, const llvm::Value* offset)
             return uc(0); // past the end of any uniform buffer
         block.words = std::max(block.words, *k / 4 + 1);
         row = uc(*k >> 4);
+        if (reads_whole_row(binding, *k >> 4)) {
+            const uint32_t rows = b_.pointer_type(spv::StorageClassUniform, vec(u32(), 4));
+            const uint32_t words = load(vec(u32(), 4), op(spv::OpAccessChain, rows, {block.variable, uc(0), row}));
+            const uint32_t floats = op(spv::OpBitcast, vec(f32(), 4), {words});
+            return to_bits(op(spv::OpCompositeExtract, f32(), {floats, *k >> 2 & 3}));
+        }
         component = uc(*k >> 2 & 3);
     } else {
         block.words = kUniformBufferBytes / 4;
