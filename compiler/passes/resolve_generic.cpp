@@ -21,7 +21,9 @@ Result<void> resolve_generic(ShaderModule& shader) {
     const GuestAbi& abi = *shader.input.abi;
     if (abi.shared_window_base == kNone)
         return {};
-    for (const auto& [call, id] : collect_calls(*shader.main)) {
+    for (const auto& found : collect_calls(*shader.main)) {
+        llvm::CallInst* const call = found.first; // names of their own: lambdas may not capture structured bindings
+        const Intrinsic id = found.second;
         if (id < Intrinsic::generic_load_8 || id > Intrinsic::generic_store_32)
             continue;
         llvm::IRBuilder<> b(call);
