@@ -5,6 +5,7 @@
 // LLVM's EarlyCSE does the same and took a quarter of a shader's whole time, most of it in asking
 // simplifyInstruction about instructions without a constant operand and in analyses of a target that we have
 // not; this walk asks only where something can come of it.
+#include "compiler/passes/combine.h"
 #include "compiler/passes/passes.h"
 #include <llvm/ADT/ScopedHashTable.h>
 #include <llvm/Analysis/InstructionSimplify.h>
@@ -175,13 +176,21 @@ class Cleanup {
                     generation_ = ++last_generation_;
                 continue;
             }
-            const Available earlier = table_.lookup(&inst);
-            if (earlier.inst && (kind == Kind::pure || earlier.generation == generation_)) {
-                earlier.inst->andIRFlags(&inst);
-                inst.replaceAllUsesWith(earlier.inst);
+            llvm::Instruction* kept = &inst;
+            if (llvm::Value* v = kind == Kind::pure ? combined(inst) : nullptr) {
+                inst.replaceAllUsesWith(v);
                 inst.eraseFromParent();
+                kept = llvm::dyn_cast<llvm::Instruction>(v);
+                if (!kept)
+                    continue;
+            }
+            const Available earlier = table_.lookup(kept);
+            if (earlier.inst && (kind == Kind::pure || earlier.generation == generation_)) {
+                earlier.inst->andIRFlags(kept);
+                kept->replaceAllUsesWith(earlier.inst);
+                kept->eraseFromParent();
             } else {
-                table_.insert(&inst, {&inst, generation_});
+                table_.insert(kept, {kept, generation_});
             }
         }
     }

@@ -60,6 +60,49 @@ TEST(CleanUp, LoadsDoNotPassStores) {
     EXPECT_EQ(count(after(s, cleanup), "call i32 @dmsh.shared.load"), 2u);
 }
 
+// a.lo * b.lo + (a.lo * b.hi merged with b).lo << 16 + (a.hi * b.lo) << 16 + %c: what compilers write for a * b + c (XMAD, XMAD.MRG, XMAD.PSL.CBCC).
+std::string wide_product(bool swapped, const char* other = "%b") {
+    const std::string al = swapped ? "%bl, %al" : "%al, %bl";
+    return "  %a = call i32 @dmsh.special(i32 1)\n  %b = call i32 @dmsh.special(i32 2)\n  %c = call i32 @dmsh.special(i32 3)\n"
+           "  %al = and i32 %a, 65535\n  %bl = and i32 %b, 65535\n  %ah = lshr i32 %a, 16\n  %bh = lshr i32 " +
+           std::string(other) + ", 16\n  %ll = mul i32 " + al +
+           "\n  %low = add i32 %ll, %c\n  %lh = mul i32 %al, %bh\n  %lhl = and i32 %lh, 65535\n  %bs = shl i32 %b, 16\n"
+           "  %mrg = or i32 %lhl, %bs\n  %mh = lshr i32 %mrg, 16\n  %hl = mul i32 %ah, %mh\n  %hls = shl i32 %hl, 16\n"
+           "  %ms = shl i32 %mrg, 16\n  %s1 = add i32 %ms, %low\n  %s2 = add i32 %hls, %s1\n"
+           "  call void @dmsh.shared.store.i32(i32 0, i32 %s2)\n  ret void";
+}
+
+TEST(CleanUp, SixteenBitProductsBecomeOne) {
+    for (const bool swapped : {false, true}) {
+        auto s = shader_from(wide_product(swapped), Stage::compute);
+        const std::string text = after(s, [](ShaderModule& m) -> Result<void> {
+            if (auto r = cleanup(m); !r)
+                return r;
+            return remove_dead_code(m);
+        });
+        EXPECT_EQ(count(text, " mul i32 %a, %b") + count(text, " mul i32 %b, %a"), 1u) << text;
+        EXPECT_EQ(count(text, " mul "), 1u) << text;
+        EXPECT_EQ(count(text, " add "), 1u) << text; // of %c
+    }
+    auto other = shader_from(wide_product(false, "%c"), Stage::compute); // the halves are of different values
+    EXPECT_EQ(count(after(other, cleanup), " mul "), 3u);
+}
+
+TEST(FloatValues, MergedFloatsKeepTheirTypeAndIntegersTheirs) {
+    auto s = shader_from("  %p = call i1 @dmsh.helper()\n  %x = call float @dmsh.attr.interp(i32 128, i32 0, i32 0)\n"
+                         "  %xb = bitcast float %x to i32\n  %n = call i32 @dmsh.special(i32 1)\n  br i1 %p, label %t, label %f\nt:\n"
+                         "  %y = fadd float %x, 1.0\n  %yb = bitcast float %y to i32\n  br label %f\nf:\n"
+                         "  %m = phi i32 [ %xb, %0 ], [ %yb, %t ]\n  %k = phi i32 [ %n, %0 ], [ 7, %t ]\n"
+                         "  %s = select i1 %p, i32 %m, i32 0\n  %k2 = add i32 %k, 1\n"
+                         "  call void @dmsh.frag.colour(i32 0, i32 0, i32 %s)\n  call void @dmsh.frag.colour(i32 0, i32 1, i32 %k2)\n  ret void");
+    const std::string text = after(s, float_values);
+    EXPECT_THAT(text, HasSubstr("phi float [ %x, %0 ], [ %y, %t ]"));
+    EXPECT_THAT(text, HasSubstr("float 0.0"));
+    EXPECT_THAT(text, HasSubstr("%k = phi i32"));
+    const auto verified = verify_shader(s, false);
+    EXPECT_TRUE(verified) << (verified ? "" : verified.error().text());
+}
+
 TEST(Guards, SelectBehindItsOwnBranchIsResolved) {
     auto s = shader_from("  %p = call i1 @dmsh.helper()\n  %n = xor i1 %p, true\n  %a = call i32 "
                          "@dmsh.special(i32 1)\n  %v = select i1 %p, i32 %a, i32 7\n"
