@@ -1,5 +1,6 @@
 // Plain LLVM arithmetic, conversions, comparisons, vectors and llvm.* intrinsics.
 #include "compiler/emit/spirv/emitter.h"
+#include <llvm/IR/PatternMatch.h>
 
 namespace dmsh {
 namespace {
@@ -16,6 +17,25 @@ bool is_bool(const llvm::Type* t) {
 }
 unsigned width_of(const llvm::Type* t) {
     return scalar_of(t)->getScalarSizeInBits();
+}
+
+// The upper word of a 32-bit product, which LLVM writes in 64 bits.
+struct UpperProduct {
+    const llvm::Value *x, *y;
+    bool is_signed;
+};
+std::optional<UpperProduct> upper_product_of(const llvm::CastInst& trunc) {
+    using namespace llvm::PatternMatch;
+    llvm::Value *x, *y;
+    auto* v = const_cast<llvm::Value*>(trunc.getOperand(0));
+    if (trunc.getOpcode() != llvm::Instruction::Trunc || !trunc.getType()->isIntegerTy(32) || !v->getType()->isIntegerTy(64))
+        return std::nullopt;
+    const bool is_unsigned = match(v, m_LShr(m_Mul(m_ZExt(m_Value(x)), m_ZExt(m_Value(y))), m_SpecificInt(32)));
+    if (!is_unsigned && !match(v, m_Shr(m_Mul(m_SExt(m_Value(x)), m_SExt(m_Value(y))), m_SpecificInt(32))))
+        return std::nullopt;
+    if (!x->getType()->isIntegerTy(32) || !y->getType()->isIntegerTy(32))
+        return std::nullopt;
+    return UpperProduct{x, y, !is_unsigned};
 }
 
 } // namespace
@@ -57,7 +77,21 @@ void SpirvEmitter::emit_binary(const llvm::BinaryOperator& inst) {
         return;
     }
     switch (inst.getOpcode()) {
-    case llvm::Instruction::FAdd: return arith(spv::OpFAdd);
+    case llvm::Instruction::FAdd: { // with a negated operand: a difference
+        const auto negated = [&](uint32_t v) {
+            const uint32_t* d = definition(v);
+            return d && (d[0] & 0xffff) == spv::OpFNegate ? d[3] : 0;
+        };
+        if (const uint32_t y = negated(c)) {
+            c = y;
+            return arith(spv::OpFSub);
+        }
+        if (const uint32_t x = negated(a)) {
+            a = c, c = x;
+            return arith(spv::OpFSub);
+        }
+        return arith(spv::OpFAdd);
+    }
     case llvm::Instruction::FSub: return arith(spv::OpFSub);
     case llvm::Instruction::FMul: return arith(spv::OpFMul);
     case llvm::Instruction::FDiv: return arith(spv::OpFDiv);
@@ -152,6 +186,15 @@ uint32_t SpirvEmitter::float_to_int_saturated(uint32_t v, const llvm::Type* from
         is_signed ? (w == 64 ? uint64_t{1} << 63 : ((~uint64_t{0} << (w - 1)) & ((uint64_t{1} << w) - 1)))
                   : 0;
     const uint32_t high = op(spv::OpFOrdGreaterThanEqual, boolean(), {v, fconst(upper)});
+    // A float below `upper` keeps its distance: the largest one is in range, and so is what the clamp gives for everything above it.
+    if (from->isFloatTy() && w == 32) {
+        const float below = std::nextafter(static_cast<float>(upper), 0.0f);
+        const uint32_t inside = ext(ft, GLSLstd450NMin, {ext(ft, GLSLstd450NMax, {v, fconst(lower)}), fc(below)});
+        uint32_t r = op(is_signed ? spv::OpConvertFToS : spv::OpConvertFToU, it, {inside});
+        if (is_signed) // a NaN became `lower`
+            r = select(it, op(spv::OpIsNan, boolean(), {v}), uc(0), r);
+        return select(it, high, int_constant(to, top), r);
+    }
     const uint32_t low = op(spv::OpFOrdLessThanEqual, boolean(), {v, fconst(lower)});
     const uint32_t nan = op(spv::OpIsNan, boolean(), {v});
     // The conversion itself sees values in range only.
@@ -163,9 +206,41 @@ uint32_t SpirvEmitter::float_to_int_saturated(uint32_t v, const llvm::Type* from
     return select(it, low, int_constant(to, bottom), r);
 }
 
+uint32_t SpirvEmitter::upper_product(const llvm::CastInst& trunc) {
+    const auto p = upper_product_of(trunc);
+    if (!p)
+        return 0;
+    const uint32_t pair = b_.global(spv::OpTypeStruct, 0, {u32(), u32()});
+    const uint32_t wide = op(p->is_signed ? spv::OpSMulExtended : spv::OpUMulExtended, pair, {value(p->x), value(p->y)});
+    return op(spv::OpCompositeExtract, u32(), {wide, 1});
+}
+
+// 64-bit steps on the way to upper products and to nothing else: they need not be written, nor 64-bit integers be there.
+bool SpirvEmitter::only_for_upper_products(const llvm::Instruction& inst) {
+    const auto all_users = [&](auto&& of_kind) {
+        return !inst.use_empty() && llvm::all_of(inst.users(), [&](const llvm::User* u) { return of_kind(*llvm::cast<llvm::Instruction>(u)); });
+    };
+    switch (inst.getOpcode()) {
+    case llvm::Instruction::ZExt:
+    case llvm::Instruction::SExt:
+        return all_users([](const llvm::Instruction& u) { return u.getOpcode() == llvm::Instruction::Mul && only_for_upper_products(u); });
+    case llvm::Instruction::Mul:
+        return all_users([](const llvm::Instruction& u) { return u.isShift() && u.getOpcode() != llvm::Instruction::Shl && only_for_upper_products(u); });
+    case llvm::Instruction::LShr:
+    case llvm::Instruction::AShr:
+        return all_users([](const llvm::Instruction& u) {
+            const auto* cast = llvm::dyn_cast<llvm::CastInst>(&u);
+            return cast && upper_product_of(*cast);
+        });
+    default: return false;
+    }
+}
+
 void SpirvEmitter::emit_cast(const llvm::CastInst& inst) {
     const llvm::Type* from = inst.getSrcTy();
     const llvm::Type* to = inst.getDestTy();
+    if (const uint32_t high = upper_product(inst))
+        return define(&inst, high);
     const uint32_t t = type_of(to);
     uint32_t v = operand(inst, 0);
     const unsigned wf = width_of(from), wt = width_of(to);

@@ -427,6 +427,8 @@ void SpirvEmitter::emit_instruction(const llvm::Instruction& inst) {
         if (!variable)
             variable = function_variable(type_of(phi->getType()));
         define(phi, load(type_of(phi->getType()), variable));
+    } else if (inst.getType()->isIntegerTy(64) && only_for_upper_products(inst)) {
+        return;
     } else if (const auto* binary = llvm::dyn_cast<llvm::BinaryOperator>(&inst)) {
         emit_binary(*binary);
     } else if (const auto* cast = llvm::dyn_cast<llvm::CastInst>(&inst)) {

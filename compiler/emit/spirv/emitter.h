@@ -85,6 +85,8 @@ class SpirvEmitter {
     // ---- alu.cpp ----
     void emit_binary(const llvm::BinaryOperator& inst);
     void emit_cast(const llvm::CastInst& inst);
+    uint32_t upper_product(const llvm::CastInst& trunc); // its id, 0 for any other cast
+    static bool only_for_upper_products(const llvm::Instruction& inst);
     void emit_compare(const llvm::CmpInst& inst);
     void emit_vector(const llvm::Instruction& inst);
     void emit_llvm_intrinsic(const llvm::IntrinsicInst& inst);

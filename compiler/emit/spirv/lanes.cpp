@@ -74,7 +74,13 @@ bool SpirvEmitter::emit_lanes(const llvm::CallInst& call, Intrinsic id) {
             return true;
         }
         b_.capability(spv::CapabilityGroupNonUniformShuffle);
-        define(&call, op(spv::OpGroupNonUniformShuffle, u32(), {scope, a(1), source}));
+        // A float goes over as one: its casts fold.
+        const uint32_t* d = definition(a(1));
+        const uint32_t* from = d && (d[0] & 0xffff) == spv::OpBitcast ? definition(d[3]) : nullptr;
+        if (from && from[1] == f32())
+            define(&call, to_bits(op(spv::OpGroupNonUniformShuffle, f32(), {scope, d[3], source})));
+        else
+            define(&call, op(spv::OpGroupNonUniformShuffle, u32(), {scope, a(1), source}));
         return true;
     }
     case Intrinsic::fswzadd: {

@@ -27,9 +27,23 @@ void SpirvEmitter::decorate_binding(uint32_t variable, uint32_t index) {
     b_.decorate(variable, spv::DecorationBinding, {number});
 }
 
+// x + k as x and k, where k is a multiple of 1 << shift; otherwise the whole and 0. Constants stand on the right.
+static std::pair<const llvm::Value*, uint32_t> base_and_step(const llvm::Value* offset, uint32_t shift) {
+    const auto* add = llvm::dyn_cast<llvm::BinaryOperator>(offset);
+    if (add && add->getOpcode() == llvm::Instruction::Add)
+        if (const auto* k = llvm::dyn_cast<llvm::ConstantInt>(add->getOperand(1)); k && !(k->getZExtValue() & ((1u << shift) - 1)))
+            return {add->getOperand(0), static_cast<uint32_t>(k->getZExtValue())};
+    return {offset, 0};
+}
+
 uint32_t SpirvEmitter::shifted(const llvm::Value* offset, uint32_t shift) {
     if (const auto k = literal(offset))
         return uc(*k >> shift);
+    // Neighbouring words share the shift of their base. An arithmetic one: bases may lie below the buffer.
+    if (const auto [base, step] = base_and_step(offset, shift); step) {
+        const uint32_t index = op(spv::OpShiftRightArithmetic, u32(), {value(base), uc(shift)});
+        return op(spv::OpIAdd, u32(), {index, uc(static_cast<uint32_t>(static_cast<int32_t>(step) >> shift))});
+    }
     return op(spv::OpShiftRightLogical, u32(), {value(offset), uc(shift)});
 }
 
