@@ -1,6 +1,7 @@
 // Guarantees: no dmsh.*.rnd operation is left; directed rounding is done by integer soft-float, bit for bit,
 // in straight-line code in the call's place (tests/passes/legalize_float_test.cpp proves it against the
 // host). No target offers the directions, so every legalisation runs this.
+#include "compiler/passes/directed_product.h"
 #include "compiler/passes/pass_support.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/soft_float_calls.h"
@@ -27,7 +28,14 @@ Result<void> expand_rounding(ShaderModule& shader) {
         llvm::Value* r = nullptr;
         switch (id) {
         case Intrinsic::fadd_rnd: r = soft.add(b, kSingle, *round, bits(a(1)), bits(a(2))); break;
-        case Intrinsic::fmul_rnd: r = soft.mul(b, kSingle, *round, bits(a(1)), bits(a(2))); break;
+        case Intrinsic::fmul_rnd:
+            if (*round != kRoundNearest) {
+                call->replaceAllUsesWith(directed_product(b, *round, a(1), a(2)));
+                call->eraseFromParent();
+                continue;
+            }
+            r = soft.mul(b, kSingle, *round, bits(a(1)), bits(a(2)));
+            break;
         case Intrinsic::ffma_rnd: r = soft.fma(b, kSingle, *round, bits(a(1)), bits(a(2)), bits(a(3))); break;
         case Intrinsic::dadd_rnd: r = soft.add(b, kDouble, *round, bits(a(1)), bits(a(2))); break;
         case Intrinsic::dmul_rnd: r = soft.mul(b, kDouble, *round, bits(a(1)), bits(a(2))); break;

@@ -201,7 +201,8 @@ TEST(LegalizeFloat, RoundedSinglesInPlaceEqualTheHost) {
             const volatile float converted = static_cast<float>(n);
             std::fesetround(FE_TONEAREST);
             ASSERT_EQ(same(float(sum)), w[8 + round]) << round << " " << x << " " << y;
-            ASSERT_EQ(same(float(product)), w[12 + round]) << round << " " << x << " " << y;
+            // The product of zero and infinity is the target's own NaN (numerics.md).
+            ASSERT_EQ(same(float(product)), same(std::bit_cast<float>(static_cast<uint32_t>(w[12 + round])))) << round << " " << x << " " << y;
             ASSERT_EQ(same(float(fused)), w[16 + round]) << round << " " << x << " " << y << " " << z;
             ASSERT_EQ(same(float(converted)), w[20 + round]) << round << " " << n;
         }
