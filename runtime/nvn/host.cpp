@@ -58,6 +58,8 @@ void Host::reset() {
     for (const auto& v : virtual_pools_)
         release_range(v->base, v->info.size);
     virtual_pools_.clear();
+    physical_.clear();
+    addressed_.clear();
     ++pools_generation_;
     programs_.clear();
     shaders_.reset();
@@ -120,6 +122,7 @@ bool Host::add_pool(const NVNmemoryPool* object) {
             std::upper_bound(pools_.begin(), pools_.end(), p,
                              [](const PoolInfo& a, const PoolInfo& b) { return a.memory < b.memory; }),
             p);
+        physical_[object] = p;
         ++pools_generation_;
     }
     const std::lock_guard hold(submit_lock_);
@@ -141,6 +144,8 @@ void Host::remove_pool(const NVNmemoryPool* object) {
     {
         const std::unique_lock pools(pools_lock_);
         std::erase_if(pools_, [&](const PoolInfo& x) { return x.serial == p->serial; });
+        physical_.erase(object);
+        addressed_.erase(object);
         ++pools_generation_;
     }
     shared_pages_.erase(p->serial); // the guest gets private pages back
@@ -152,10 +157,31 @@ std::optional<PoolInfo> Host::pool(const NVNmemoryPool* object) const {
         v->leaked = true;
         return v->info;
     }
+    const auto it = physical_.find(object);
+    return it == physical_.end() ? std::nullopt : std::optional(it->second);
+}
+
+void Host::address_taken(const NVNmemoryPool* object, uint64_t address) {
+    const auto owner = pool_at(address); // another one for a virtual pool that is an alias
+    {
+        const std::shared_lock hold(pools_lock_);
+        if (addressed_.contains(object) && (!owner || addressed_.contains(owner->object)))
+            return;
+    }
+    const std::unique_lock hold(pools_lock_);
+    addressed_.insert(object);
+    if (owner)
+        addressed_.insert(owner->object);
+    ++pools_generation_;
+}
+
+std::vector<PoolInfo> Host::addressed_pools() const {
+    const std::shared_lock hold(pools_lock_);
+    std::vector<PoolInfo> out;
     for (const PoolInfo& p : pools_)
-        if (p.object == object)
-            return p;
-    return std::nullopt;
+        if (addressed_.contains(p.object))
+            out.push_back(p);
+    return out;
 }
 
 std::optional<PoolInfo> Host::pool_at(uint64_t address, uint64_t bytes) const {
@@ -346,11 +372,41 @@ std::vector<const void*> Host::tracked(NVNdebugObjectType type) const {
 
 // Texture and sampler ids.
 
+namespace {
+
+template <class Slot>
+void set_id(std::unordered_map<uint32_t, IdPool<Slot>>& pools, uint32_t serial, int id, const Slot& slot,
+            const char* what) {
+    const auto it = pools.find(serial);
+    if (it == pools.end() || !it->second.set(id, slot))
+        report(Report::bad_argument, "%s id %d is not in its pool", what, id);
+}
+
+template <class Slot>
+std::optional<Slot> id_of(const std::unordered_map<uint32_t, IdPool<Slot>>& pools, uint32_t serial, uint32_t id) {
+    const auto it = pools.find(serial);
+    return it == pools.end() ? std::nullopt : it->second.get(id);
+}
+
+template <class Slot>
+bool changes_of(const std::unordered_map<uint32_t, IdPool<Slot>>& pools, uint32_t serial, IdChanges& changes) {
+    const auto it = pools.find(serial);
+    if (it == pools.end())
+        return false;
+    it->second.changes(changes);
+    return true;
+}
+
+size_t bounded(int count, uint32_t most) {
+    return static_cast<size_t>(std::clamp(count, 0, static_cast<int>(most)));
+}
+
+} // namespace
+
 uint32_t Host::add_texture_pool(int count) {
     const uint32_t serial = next_serial();
     const std::unique_lock hold(ids_lock_);
-    texture_pools_[serial].resize(
-        static_cast<size_t>(std::clamp(count, 0, static_cast<int>(kTexturePoolSize))));
+    texture_pools_.emplace(serial, bounded(count, kTexturePoolSize));
     return serial;
 }
 
@@ -361,27 +417,23 @@ void Host::remove_texture_pool(uint32_t serial) {
 
 void Host::set_texture(uint32_t serial, int id, const TextureSlot& slot) {
     const std::unique_lock hold(ids_lock_);
-    const auto it = texture_pools_.find(serial);
-    if (it == texture_pools_.end() || id < 0 || static_cast<size_t>(id) >= it->second.size()) {
-        report(Report::bad_argument, "texture id %d is not in its pool", id);
-        return;
-    }
-    it->second[static_cast<size_t>(id)] = slot;
+    set_id(texture_pools_, serial, id, slot, "texture");
 }
 
 std::optional<TextureSlot> Host::texture(uint32_t serial, uint32_t id) const {
     const std::shared_lock hold(ids_lock_);
-    const auto it = texture_pools_.find(serial);
-    if (it == texture_pools_.end() || id >= it->second.size() || !it->second[id].used)
-        return std::nullopt;
-    return it->second[id];
+    return id_of(texture_pools_, serial, id);
+}
+
+bool Host::texture_changes(uint32_t serial, IdChanges& changes) const {
+    const std::shared_lock hold(ids_lock_);
+    return changes_of(texture_pools_, serial, changes);
 }
 
 uint32_t Host::add_sampler_pool(int count) {
     const uint32_t serial = next_serial();
     const std::unique_lock hold(ids_lock_);
-    sampler_pools_[serial].resize(
-        static_cast<size_t>(std::clamp(count, 0, static_cast<int>(kSamplerPoolSize))));
+    sampler_pools_.emplace(serial, bounded(count, kSamplerPoolSize));
     return serial;
 }
 
@@ -392,20 +444,17 @@ void Host::remove_sampler_pool(uint32_t serial) {
 
 void Host::set_sampler(uint32_t serial, int id, const SamplerSlot& slot) {
     const std::unique_lock hold(ids_lock_);
-    const auto it = sampler_pools_.find(serial);
-    if (it == sampler_pools_.end() || id < 0 || static_cast<size_t>(id) >= it->second.size()) {
-        report(Report::bad_argument, "sampler id %d is not in its pool", id);
-        return;
-    }
-    it->second[static_cast<size_t>(id)] = slot;
+    set_id(sampler_pools_, serial, id, slot, "sampler");
 }
 
 std::optional<SamplerSlot> Host::sampler(uint32_t serial, uint32_t id) const {
     const std::shared_lock hold(ids_lock_);
-    const auto it = sampler_pools_.find(serial);
-    if (it == sampler_pools_.end() || id >= it->second.size() || !it->second[id].used)
-        return std::nullopt;
-    return it->second[id];
+    return id_of(sampler_pools_, serial, id);
+}
+
+bool Host::sampler_changes(uint32_t serial, IdChanges& changes) const {
+    const std::shared_lock hold(ids_lock_);
+    return changes_of(sampler_pools_, serial, changes);
 }
 
 // Lent command memory.

@@ -1,5 +1,6 @@
 // Host side of the NVN objects: what is too large for, or must outlive, the records in guest memory.
 #pragma once
+#include "runtime/nvn/id_pool.h"
 #include "runtime/nvn/objects.h"
 #include "runtime/nvn/page_alias.h"
 #include "runtime/nvn/report.h"
@@ -14,6 +15,7 @@
 #include <set>
 #include <shared_mutex>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace dmsh {
@@ -141,6 +143,12 @@ class Host {
     void remove_pool(const NVNmemoryPool* object);
     std::optional<PoolInfo> pool(const NVNmemoryPool* object) const;
     std::optional<PoolInfo> pool_at(uint64_t address, uint64_t bytes = 1) const;
+    // The guest was given a GPU address of `object`, here `address`: raw accesses may reach that pool (B-061).
+    void address_taken(const NVNmemoryPool* object, uint64_t address);
+    // Pools, and mapped runs of virtual ones, of which an address is out, by address. The number changes with every
+    // change of pools or of what is out.
+    std::vector<PoolInfo> addressed_pools() const;
+    uint64_t pools_generation() const { return pools_generation_.load(std::memory_order_relaxed); }
     // pool_at() as a yes or no, with a memory of the last ranges that it found. Under submit_lock().
     bool covers(uint64_t address, uint64_t bytes) {
         for (const Covered& c : covered_)
@@ -177,6 +185,9 @@ class Host {
     void remove_sampler_pool(uint32_t serial);
     void set_sampler(uint32_t serial, int id, const SamplerSlot& slot);
     std::optional<SamplerSlot> sampler(uint32_t serial, uint32_t id) const;
+    // What of a pool's ids is new to a copy of it (IdPool::changes). False: no such pool.
+    bool texture_changes(uint32_t serial, IdChanges& changes) const;
+    bool sampler_changes(uint32_t serial, IdChanges& changes) const;
 
     // Shaders by key; programs ask for theirs when they are made.
     ShaderLoader& shaders() { return shaders_; }
@@ -252,6 +263,8 @@ class Host {
     std::recursive_mutex submit_lock_;
     mutable std::shared_mutex pools_lock_;
     std::vector<PoolInfo> pools_; // by address
+    std::unordered_map<const NVNmemoryPool*, PoolInfo> physical_; // the same without virtual pools' runs
+    std::unordered_set<const NVNmemoryPool*> addressed_;
     std::vector<std::unique_ptr<VirtualPool>> virtual_pools_;
     std::unordered_map<uint32_t, std::unique_ptr<SharedPages>> shared_pages_; // by serial of the physical pool
     std::atomic<uint64_t> pools_generation_{1};
@@ -262,8 +275,8 @@ class Host {
     std::unordered_map<uint32_t, std::shared_ptr<Program>> programs_;
     ShaderLoader shaders_;
     mutable std::shared_mutex ids_lock_;
-    std::unordered_map<uint32_t, std::vector<TextureSlot>> texture_pools_;
-    std::unordered_map<uint32_t, std::vector<SamplerSlot>> sampler_pools_;
+    std::unordered_map<uint32_t, IdPool<TextureSlot>> texture_pools_;
+    std::unordered_map<uint32_t, IdPool<SamplerSlot>> sampler_pools_;
     std::atomic<uint32_t> serial_{0};
     mutable std::mutex lent_lock_;
     std::vector<Lent> lent_;

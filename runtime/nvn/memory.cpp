@@ -103,7 +103,11 @@ void nvnMemoryPoolFlushMappedRange(const NVNmemoryPool*, ptrdiff_t, size_t) {}
 void nvnMemoryPoolInvalidateMappedRange(const NVNmemoryPool*, ptrdiff_t, size_t) {}
 NVNbufferAddress nvnMemoryPoolGetBufferAddress(const NVNmemoryPool* pool) {
     const auto p = Host::get().pool(pool);
-    return p ? reinterpret_cast<uint64_t>(p->memory) : 0;
+    if (!p)
+        return 0;
+    const uint64_t address = reinterpret_cast<uint64_t>(p->memory);
+    Host::get().address_taken(pool, address);
+    return address;
 }
 NVNboolean nvnMemoryPoolMapVirtual(NVNmemoryPool* pool, int count, const NVNmappingRequest* requests) {
     return live(pool) && Host::get().map_virtual(pool, count, requests);
@@ -164,7 +168,11 @@ void* nvnBufferMap(const NVNbuffer* buffer) {
 }
 NVNbufferAddress nvnBufferGetAddress(const NVNbuffer* buffer) {
     const auto p = pool_of(buffer);
-    return p ? reinterpret_cast<uint64_t>(p->memory) + static_cast<uint64_t>(buffer->offset) : 0;
+    if (!p)
+        return 0;
+    const uint64_t address = reinterpret_cast<uint64_t>(p->memory) + static_cast<uint64_t>(buffer->offset);
+    Host::get().address_taken(buffer->pool, address);
+    return address;
 }
 void nvnBufferFlushMappedRange(const NVNbuffer*, ptrdiff_t, size_t) {}
 void nvnBufferInvalidateMappedRange(const NVNbuffer*, ptrdiff_t, size_t) {}

@@ -52,6 +52,7 @@ void Host::remove_virtual(const NVNmemoryPool* object) {
     Recorders::get().forget_memory(v->base, v->info.size);
     release_range(v->base, v->info.size);
     const std::unique_lock hold(pools_lock_);
+    addressed_.erase(v->info.object);
     std::erase_if(virtual_pools_, [&](const auto& x) { return x.get() == v; });
 }
 

@@ -2,6 +2,7 @@
 // it.
 #pragma once
 #include "runtime/replay/pipeline_key.h"
+#include "runtime/replay/pool_tables.h"
 #include "runtime/replay/state.h"
 
 namespace dmsh::replay {
@@ -17,6 +18,10 @@ enum class ResourceKind : uint8_t {
     image,
     texel_buffer,
     image_buffer,
+    pool_table,     // pools: raw memory's table, and pool_write_log: its log; both slots of a call name one table
+    pool_write_log,
+    texture_pool, // id_pool: every id of a pool, whole
+    sampler_pool,
 };
 
 // One element of one binding of one stage.
@@ -31,6 +36,8 @@ struct Resource {
     const uint8_t* data = nullptr;
     nvn::BoundTexture texture;
     nvn::SamplerDesc sampler;
+    const std::shared_ptr<const PoolTable>* pools = nullptr; // valid during the call; to be noted (PoolTables::note)
+    uint32_t id_pool = 0; // serial: Host::texture_changes, Host::texture and their kin
 
     Resource() {} // not defaulted: a vector would clear the whole before setting each member
 };
@@ -103,6 +110,14 @@ class Backend {
     virtual ~Backend() = default;
     virtual const char* name() const = 0;
 
+    // Whether calls may bring ResourceKind::pool_table and its log, or whole pools of ids; where not, calls that need
+    // them are refused. A backend with raw memory commits its pool tables before every hand-over to the GPU.
+    virtual bool raw_memory() const { return false; }
+    virtual bool whole_id_pools() const { return false; }
+    // The device's address of the pool's first byte; 0: shaders cannot reach it.
+    virtual uint64_t device_address(const nvn::PoolInfo&) const { return 0; }
+    PoolTables& pool_tables() { return pool_tables_; }
+
     virtual void pool_added(const nvn::PoolInfo& pool) = 0;
     virtual void pool_removed(const nvn::PoolInfo& pool) = 0; // after waiting for the GPU
 
@@ -146,6 +161,9 @@ class Backend {
     virtual bool wait(uint64_t fence, uint64_t timeout_ns) = 0;
     // Writes the texture's newest content into its storage.
     virtual void store_texture(const nvn::TextureDesc& texture) = 0;
+
+  private:
+    PoolTables pool_tables_;
 };
 
 } // namespace dmsh::replay

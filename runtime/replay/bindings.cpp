@@ -344,6 +344,27 @@ struct Resolver {
                 sampler(r, word);
             return true;
         }
+        case BindingKind::pool_table:
+        case BindingKind::pool_write_log: {
+            if (!backend.raw_memory())
+                return false;
+            Resource* r = add(b.kind == BindingKind::pool_table ? ResourceKind::pool_table
+                                                                : ResourceKind::pool_write_log,
+                              b, index, k);
+            if (r) // nothing makes a pool between the slots of one call: both name one table
+                r->pools = &backend.pool_tables().current(backend);
+            return r != nullptr;
+        }
+        case BindingKind::texture_pool:
+        case BindingKind::sampler_pool: {
+            if (!backend.whole_id_pools())
+                return false;
+            const bool textures = b.kind == BindingKind::texture_pool;
+            Resource* r = add(textures ? ResourceKind::texture_pool : ResourceKind::sampler_pool, b, index, k);
+            if (r)
+                r->id_pool = textures ? state.texture_pool : state.sampler_pool;
+            return r != nullptr;
+        }
         default: return false;
         }
     }

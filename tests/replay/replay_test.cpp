@@ -292,7 +292,7 @@ TEST_F(Replay, StorageAddressFromAUniformBuffer) {
 }
 
 TEST_F(Replay, UnfillableBindingsSkipTheCallByName) {
-    use(Stage::compute, {binding(BindingKind::pool_table, 0)});
+    use(Stage::compute, {binding(BindingKind::stage_memory, 0)});
     nvnCommandBufferDispatchCompute(cmd_, 1, 1, 1);
     submit();
     EXPECT_EQ(backend_.dispatches, 0u);

@@ -4,14 +4,34 @@
 
 namespace dmsh::replay {
 
+// A pool table's two slots count as one word: table and log stand together.
+void NullBackend::encode(const BoundWork& work) {
+    for (const Resource& r : *work.resources)
+        if (r.kind == ResourceKind::pool_table) {
+            pool_tables().note(words.size(), *r.pools);
+            words.push_back(*r.pools);
+        }
+}
+
+void NullBackend::commit() {
+    if (words.empty())
+        return;
+    pool_tables().commit(*this, [&](uint64_t word, const std::shared_ptr<const PoolTable>& table) { words[word] = table; });
+    if (on_commit)
+        on_commit(words);
+    words.clear();
+}
+
 void NullBackend::draw(const DrawCall& call) {
     ++draws;
+    encode(call.work);
     if (on_draw)
         on_draw(call);
 }
 
 void NullBackend::dispatch(const DispatchCall& call) {
     ++dispatches;
+    encode(call.work);
     if (on_dispatch)
         on_dispatch(call);
 }

@@ -9,6 +9,11 @@ namespace dmsh::replay {
 class NullBackend final : public Backend {
   public:
     const char* name() const override { return "null"; }
+    bool raw_memory() const override { return addresses; }
+    bool whole_id_pools() const override { return addresses; }
+    uint64_t device_address(const nvn::PoolInfo& pool) const override {
+        return reinterpret_cast<uint64_t>(pool.memory) + device_offset;
+    }
     void pool_added(const nvn::PoolInfo&) override { ++pools; }
     void pool_removed(const nvn::PoolInfo&) override { --pools; }
     void draw(const DrawCall& call) override;
@@ -39,7 +44,10 @@ class NullBackend final : public Backend {
         if (on_present)
             on_present(p);
     }
-    uint64_t flush() override { return ++fence; }
+    uint64_t flush() override {
+        commit();
+        return ++fence;
+    }
     // Complete at once, unless a test holds fences back.
     bool wait(uint64_t f, uint64_t) override { return f <= complete; }
     void store_texture(const nvn::TextureDesc&) override {}
@@ -48,11 +56,18 @@ class NullBackend final : public Backend {
     std::function<void(const DrawCall&)> on_draw;
     std::function<void(const DispatchCall&)> on_dispatch;
     std::function<void(const nvn::Present&)> on_present;
+    bool addresses = true;      // claims to reach pools by address and whole pools of ids
+    uint64_t device_offset = 0; // from guest to device addresses
+    // Tables that the words of the encoded work name, in order; emptied when that work would run, after re-pointing.
+    std::vector<std::shared_ptr<const PoolTable>> words;
+    std::function<void(const std::vector<std::shared_ptr<const PoolTable>>&)> on_commit;
     int pools = 0;
     uint64_t draws = 0, dispatches = 0, clears = 0, copies = 0, barriers = 0, fence = 0, presents = 0;
     std::atomic<uint64_t> complete{~uint64_t{0}};
 
   private:
+    void encode(const BoundWork& work);
+    void commit();
     void report(uint64_t value, uint64_t address); // with a timestamp of 0
 };
 
