@@ -61,8 +61,7 @@ TEST(Lint, AcceptsEveryAppleFunction) {
 }
 
 TEST(Lint, AcceptsOurOwn) {
-    for (const ShaderModule& s : {std::move(test::vertex_shader()), std::move(test::fragment_shader()),
-                                  std::move(test::kernel_shader())})
+    for (const ShaderModule& s : {test::vertex_shader(), test::fragment_shader(), test::kernel_shader()})
         for (const Target t : {Target::macos, Target::ios}) {
             auto f = emit_air(s, t);
             ASSERT_TRUE(f) << f.error().text();

@@ -396,7 +396,13 @@ Result<Job> translated_job(const CorpusShader& shader, const Scene& scene, const
                 d.type = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
                 d.resource = bank(handle_bank(scene));
                 break;
-            case BindingKind::uniform: buffer(scene.uniforms, slot, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER); break;
+            case BindingKind::uniform:
+                buffer(scene.uniforms, slot, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER);
+                if (!bound) { // lanes that are off may still read it on a CPU
+                    d.resource = bank({});
+                    bound = true;
+                }
+                break;
             case BindingKind::storage: buffer(scene.storages, slot, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER); break;
             case BindingKind::storage_in_bank: {
                 const uint32_t at = b.offset + 16 * element;

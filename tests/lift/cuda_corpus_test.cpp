@@ -1,5 +1,6 @@
 // The cuda corpus as oracle: lifted kernels run on the CPU and must give the golden buffers, inside each file's own tolerances.
 #include "compiler/lift/lifter.h"
+#include "compiler/sim/operands.h"
 #include "tests/support/ir_machine.h"
 #include <chrono>
 #include <cmath>
@@ -65,7 +66,7 @@ bool same_number(double a, double b, const Tolerance& t) {
 
 float f32(uint32_t w) { float f; memcpy(&f, &w, 4); return f; }
 double f64(uint32_t low, uint32_t high) { const uint64_t w = low | uint64_t{high} << 32; double d; memcpy(&d, &w, 8); return d; }
-double f16(uint32_t w) { const auto h = static_cast<uint16_t>(w); _Float16 f; memcpy(&f, &h, 2); return static_cast<double>(f); }
+double f16(uint32_t w) { return static_cast<double>(sim::half_to_float(static_cast<uint16_t>(w))); }
 
 bool same_half(uint32_t a, uint32_t b, const Tolerance& t) {
     a &= 0xffff, b &= 0xffff;

@@ -182,7 +182,6 @@ TEST(Emitter, TexturesOfEveryShapeValidate) {
 }
 
 TEST(Emitter, RunTimeIndicesAreNonUniform) {
-    TexDesc d;
     ShaderModule s = shader_from(Stage::fragment, R"(
 %i = call i32 @dmsh.attr.load(i32 128, i32 0)
 %v = call <4 x float> @dmsh.btex.sample(i32 0, i32 %i, i32 0, i32 %i, i32 1, float 0.5, float 0.5, float 0.0, i32 0, float 0.0, float 0.0, i32 0)

@@ -97,15 +97,28 @@ uint32_t SpirvEmitter::folded(spv::Op o, uint32_t type, llvm::ArrayRef<uint32_t>
 }
 
 uint32_t SpirvEmitter::op(spv::Op o, uint32_t type, llvm::ArrayRef<uint32_t> operands) {
+    const uint32_t head = static_cast<uint32_t>(operands.size() + 3) << 16 | o;
     const bool image_load = o == spv::OpLoad && handles_.count(operands[0]);
-    const bool pure = is_pure(o) || image_load || (o == spv::OpLoad && operands.size() == 1 && is_constant_load(operands[0]));
-    if (!pure)
-        return append(static_cast<uint32_t>(operands.size() + 3) << 16 | o, type, operands);
+    if (!is_pure(o) && !image_load && !(o == spv::OpLoad && operands.size() == 1 && is_constant_load(operands[0])))
+        return append(head, type, operands);
     if (const uint32_t same = folded(o, type, operands))
         return same;
+    return once(head, type, operands, image_load);
+}
+
+uint32_t SpirvEmitter::ext(uint32_t type, GLSLstd450 inst, llvm::ArrayRef<uint32_t> operands) {
+    llvm::SmallVector<uint32_t, 6> words{b_.glsl(), static_cast<uint32_t>(inst)};
+    words.append(operands.begin(), operands.end());
+    const uint32_t head = static_cast<uint32_t>(words.size() + 3) << 16 | spv::OpExtInst;
+    const bool interpolates = inst >= GLSLstd450InterpolateAtCentroid && inst <= GLSLstd450InterpolateAtOffset;
+    return interpolates ? append(head, type, words) : once(head, type, words, false);
+}
+
+// The id of the same operation made before in this block or, but for `here_only`, in the first; else a new one.
+uint32_t SpirvEmitter::once(uint32_t head, uint32_t type, llvm::ArrayRef<uint32_t> operands, bool here_only) {
     uint32_t h = kHashSeed;
     const auto mix = [&h](uint32_t w) { h = (h ^ w) * kHashFactor, h ^= h >> 13; };
-    mix(o);
+    mix(head);
     mix(type);
     for (uint32_t w : operands)
         mix(w);
@@ -114,17 +127,15 @@ uint32_t SpirvEmitter::op(spv::Op o, uint32_t type, llvm::ArrayRef<uint32_t> ope
     uint32_t& chain = chains_[h % kChains];
     for (uint32_t n = chain; n; n = made_[n - 1].next) {
         const Made& m = made_[n - 1];
-        // The entry block comes before all others.
-        if (m.hash != h || (m.block != current_ && (m.block != entry_ || image_load)))
+        if (m.hash != h || (m.block != current_ && (m.block != entry_ || here_only)))
             continue;
         const uint32_t* d = &body_[m.at];
-        if (d[0] == (static_cast<uint32_t>(operands.size() + 3) << 16 | o) && d[1] == type &&
-            std::equal(operands.begin(), operands.end(), d + 3))
+        if (d[0] == head && d[1] == type && std::equal(operands.begin(), operands.end(), d + 3))
             return d[2];
     }
     made_.push_back({h, current_, static_cast<uint32_t>(body_.size()), chain});
     chain = static_cast<uint32_t>(made_.size());
-    return append(static_cast<uint32_t>(operands.size() + 3) << 16 | o, type, operands);
+    return append(head, type, operands);
 }
 
 uint32_t SpirvEmitter::append(uint32_t head, uint32_t type, llvm::ArrayRef<uint32_t> operands) {
@@ -137,12 +148,6 @@ uint32_t SpirvEmitter::append(uint32_t head, uint32_t type, llvm::ArrayRef<uint3
     body_.push_back(id);
     body_.insert(body_.end(), operands.begin(), operands.end());
     return id;
-}
-
-uint32_t SpirvEmitter::ext(uint32_t type, GLSLstd450 inst, llvm::ArrayRef<uint32_t> operands) {
-    llvm::SmallVector<uint32_t, 6> words{b_.glsl(), static_cast<uint32_t>(inst)};
-    words.append(operands.begin(), operands.end());
-    return append(static_cast<uint32_t>(words.size() + 3) << 16 | spv::OpExtInst, type, words);
 }
 
 // Removes from the body what nobody reads. Literals count as ids here: now and then something stays that could go.

@@ -27,7 +27,8 @@ spv::ExecutionModel model_of(Stage s) {
 } // namespace
 
 SpirvEmitter::SpirvEmitter(const ShaderModule& shader, const SpirvOptions& options)
-    : shader_(shader), face_(shader.interface), options_(options), stage_(shader.interface.stage) {
+    : shader_(shader), face_(shader.interface), options_(options), stage_(shader.interface.stage),
+      layout_(shader.module->getDataLayout()) {
     const size_t n = face_.bindings.size();
     uniforms_.resize(n);
     storage_.resize(n);

@@ -52,6 +52,7 @@ class SpirvEmitter {
 
     // ---- compaction.cpp: results, made once where they are the same ----
     uint32_t op(spv::Op o, uint32_t type, llvm::ArrayRef<uint32_t> operands);
+    uint32_t once(uint32_t head, uint32_t type, llvm::ArrayRef<uint32_t> operands, bool here_only);
     uint32_t append(uint32_t head, uint32_t type, llvm::ArrayRef<uint32_t> operands);
     uint32_t folded(spv::Op o, uint32_t type, llvm::ArrayRef<uint32_t> operands);
     const uint32_t* definition(uint32_t id) const; // words of the body's instruction that made `id`, or null
@@ -105,7 +106,6 @@ class SpirvEmitter {
     enum class Memory : uint8_t { ssbo, shared, local };
     uint32_t uniform_word(uint32_t binding, const llvm::Value* offset);
     void find_rows(const llvm::BasicBlock& block);
-    bool reads_whole_row(uint32_t binding, uint32_t row);
     uint32_t storage_variable(uint32_t binding);
     uint32_t storage64_variable(uint32_t binding);
     uint32_t device_pointer(const llvm::Value* address, uint32_t type);
@@ -227,8 +227,10 @@ class SpirvEmitter {
     };
     std::vector<UniformBlock> uniforms_;
     const llvm::Function* uniform_load_ = nullptr;    // dmsh.ubo.load, where the shader has it
-    llvm::DenseMap<uint64_t, uint8_t> rows_;          // of the block being written: binding << 32 | row, words read
-    llvm::SmallDenseSet<uint64_t, 16> entry_rows_;    // rows that the first block loads
+    using RowKey = std::pair<const llvm::Value*, uint64_t>; // what the row is counted from; binding << 32 | row
+    llvm::DenseMap<RowKey, uint8_t> rows_;        // of the block being written: words read
+    llvm::SmallDenseSet<RowKey, 16> entry_rows_;  // rows that the first block loads
+    const llvm::DataLayout& layout_;
     std::vector<uint32_t> storage_, storage64_, samplers_;
     struct Resource {
         uint32_t binding, type, variable;

@@ -1,7 +1,38 @@
 // Uniform blocks, storage buffers, shared and local memory, atomics, memory barriers.
 #include "compiler/emit/spirv/emitter.h"
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/Support/KnownBits.h>
 
 namespace dmsh {
+namespace {
+
+// x + k as x and k, where k is a multiple of 1 << shift; otherwise the whole and 0. Constants stand on the right.
+std::pair<const llvm::Value*, uint32_t> base_and_step(const llvm::Value* offset, uint32_t shift) {
+    const auto* add = llvm::dyn_cast<llvm::BinaryOperator>(offset);
+    if (add && add->getOpcode() == llvm::Instruction::Add)
+        if (const auto* k = llvm::dyn_cast<llvm::ConstantInt>(add->getOperand(1)); k && !(k->getZExtValue() & ((1u << shift) - 1)))
+            return {add->getOperand(0), static_cast<uint32_t>(k->getZExtValue())};
+    return {offset, 0};
+}
+
+constexpr unsigned kRowShift = 4; // uniform blocks are rows of 16 bytes
+
+// Where a word of a uniform block lies, if it is known which of its row's: in row `row` behind `base`, which is a multiple of a row or
+// null for none.
+struct RowPlace {
+    const llvm::Value* base;
+    uint32_t row, component;
+};
+std::optional<RowPlace> row_place(const llvm::Value* offset, const llvm::DataLayout& layout) {
+    if (const auto* k = llvm::dyn_cast<llvm::ConstantInt>(offset))
+        return RowPlace{nullptr, static_cast<uint32_t>(k->getZExtValue()) >> kRowShift, static_cast<uint32_t>(k->getZExtValue()) >> 2 & 3};
+    const auto [base, step] = base_and_step(offset, 2);
+    if (llvm::computeKnownBits(base, layout).countMinTrailingZeros() < kRowShift)
+        return std::nullopt;
+    return RowPlace{base, static_cast<uint32_t>(static_cast<int32_t>(step) >> kRowShift), step >> 2 & 3};
+}
+
+} // namespace
 
 const Binding* SpirvEmitter::binding_at(const llvm::Value* operand, uint32_t& index) {
     const auto i = literal(operand);
@@ -27,15 +58,6 @@ void SpirvEmitter::decorate_binding(uint32_t variable, uint32_t index) {
     b_.decorate(variable, spv::DecorationBinding, {number});
 }
 
-// x + k as x and k, where k is a multiple of 1 << shift; otherwise the whole and 0. Constants stand on the right.
-static std::pair<const llvm::Value*, uint32_t> base_and_step(const llvm::Value* offset, uint32_t shift) {
-    const auto* add = llvm::dyn_cast<llvm::BinaryOperator>(offset);
-    if (add && add->getOpcode() == llvm::Instruction::Add)
-        if (const auto* k = llvm::dyn_cast<llvm::ConstantInt>(add->getOperand(1)); k && !(k->getZExtValue() & ((1u << shift) - 1)))
-            return {add->getOperand(0), static_cast<uint32_t>(k->getZExtValue())};
-    return {offset, 0};
-}
-
 uint32_t SpirvEmitter::shifted(const llvm::Value* offset, uint32_t shift) {
     if (const auto k = literal(offset))
         return uc(*k >> shift);
@@ -47,7 +69,7 @@ uint32_t SpirvEmitter::shifted(const llvm::Value* offset, uint32_t shift) {
     return op(spv::OpShiftRightLogical, u32(), {value(offset), uc(shift)});
 }
 
-// Counts which words of each uniform row a block reads at constant offsets.
+// Counts which words of each uniform row a block reads where that is known.
 void SpirvEmitter::find_rows(const llvm::BasicBlock& block) {
     rows_.clear();
     if (!uniform_load_)
@@ -56,48 +78,52 @@ void SpirvEmitter::find_rows(const llvm::BasicBlock& block) {
         const auto* call = llvm::dyn_cast<llvm::CallInst>(&inst);
         if (!call || call->getCalledFunction() != uniform_load_)
             continue;
-        const auto binding = literal(call->getArgOperand(0)), offset = literal(call->getArgOperand(1));
-        if (binding && offset)
-            rows_[uint64_t{*binding} << 32 | *offset >> 4] |= static_cast<uint8_t>(1u << (*offset >> 2 & 3));
+        const auto binding = literal(call->getArgOperand(0));
+        const auto place = row_place(call->getArgOperand(1), layout_);
+        if (binding && place)
+            rows_[{place->base, uint64_t{*binding} << 32 | place->row}] |= static_cast<uint8_t>(1u << place->component);
     }
 }
 
-// A row of which a block reads several words is loaded once; one that the first block has loaded is there for all.
-bool SpirvEmitter::reads_whole_row(uint32_t binding, uint32_t row) {
-    const uint64_t key = uint64_t{binding} << 32 | row;
-    const uint8_t words = rows_.lookup(key);
-    const bool several = (words & (words - 1)) != 0;
-    if (several && current_ == entry_)
-        entry_rows_.insert(key);
-    return several || entry_rows_.count(key);
-}
-
-// Uniform blocks are arrays of uvec4: their elements must lie 16 bytes apart.
+// Uniform blocks are arrays of uvec4: their elements must lie 16 bytes apart. A row of which a block reads several words is loaded
+// once; one that the first block has loaded is there for all.
 uint32_t SpirvEmitter::uniform_word(uint32_t binding, const llvm::Value* offset) {
     UniformBlock& block = uniforms_[binding];
     if (!block.variable)
         block.variable = b_.new_id();
-    const uint32_t pointer = b_.pointer_type(spv::StorageClassUniform, u32());
+    const auto place = row_place(offset, layout_);
     uint32_t row, component;
     if (const auto k = literal(offset)) {
         if (*k + 4 > kUniformBufferBytes)
             return uc(0); // past the end of any uniform buffer
         block.words = std::max(block.words, *k / 4 + 1);
-        row = uc(*k >> 4);
-        if (reads_whole_row(binding, *k >> 4)) {
-            const uint32_t rows = b_.pointer_type(spv::StorageClassUniform, vec(u32(), 4));
-            const uint32_t words = load(vec(u32(), 4), op(spv::OpAccessChain, rows, {block.variable, uc(0), row}));
-            const uint32_t floats = op(spv::OpBitcast, vec(f32(), 4), {words});
-            return to_bits(op(spv::OpCompositeExtract, f32(), {floats, *k >> 2 & 3}));
-        }
-        component = uc(*k >> 2 & 3);
+        row = uc(*k >> kRowShift);
     } else {
         block.words = kUniformBufferBytes / 4;
-        const uint32_t v = value(offset);
-        row = op(spv::OpShiftRightLogical, u32(), {v, uc(4)});
-        component = op(spv::OpBitFieldUExtract, u32(), {v, uc(2), uc(2)});
+        if (place) // an arithmetic shift: bases may lie below the buffer
+            row = op(spv::OpIAdd, u32(), {op(spv::OpShiftRightArithmetic, u32(), {value(place->base), uc(kRowShift)}), uc(place->row)});
+        else
+            row = op(spv::OpShiftRightLogical, u32(), {value(offset), uc(kRowShift)});
+        // Wild rows become one behind any smaller buffer: byte offsets of 32 bits must not wrap on the device.
+        row = ext(u32(), GLSLstd450UMin, {row, uc(kUniformBufferBytes / 16 - 1)});
     }
-    return load(u32(), op(spv::OpAccessChain, pointer, {block.variable, uc(0), row, component}));
+    if (place) {
+        const std::pair<const llvm::Value*, uint64_t> key{place->base, uint64_t{binding} << 32 | place->row};
+        const uint8_t words = rows_.lookup(key);
+        const bool several = (words & (words - 1)) != 0;
+        if (several && current_ == entry_)
+            entry_rows_.insert(key);
+        if (several || entry_rows_.count(key)) {
+            const uint32_t rows = b_.pointer_type(spv::StorageClassUniform, vec(u32(), 4));
+            const uint32_t whole = load(vec(u32(), 4), op(spv::OpAccessChain, rows, {block.variable, uc(0), row}));
+            const uint32_t floats = op(spv::OpBitcast, vec(f32(), 4), {whole});
+            return to_bits(op(spv::OpCompositeExtract, f32(), {floats, place->component}));
+        }
+        component = uc(place->component);
+    } else {
+        component = op(spv::OpBitFieldUExtract, u32(), {value(offset), uc(2), uc(2)});
+    }
+    return load(u32(), op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassUniform, u32()), {block.variable, uc(0), row, component}));
 }
 
 uint32_t SpirvEmitter::storage_variable(uint32_t index) {

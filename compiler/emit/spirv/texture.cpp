@@ -125,8 +125,7 @@ uint32_t SpirvEmitter::resource_pointer(uint32_t binding, uint32_t variable, uin
     uint32_t at = value(index);
     if (!is_pool(b.kind))
         at = ext(u32(), GLSLstd450UMin, {at, uc(b.count - 1)});
-    else
-        at = op(spv::OpCopyObject, u32(), {at});
+    at = op(spv::OpCopyObject, u32(), {at}); // an id of its own to decorate
     const uint32_t chain = op(spv::OpAccessChain, pointer, {variable, at});
     b_.decorate(at, spv::DecorationNonUniform);
     b_.decorate(chain, spv::DecorationNonUniform);

@@ -283,8 +283,7 @@ template <class T> T i64_to_rnd(uint32_t r, uint32_t is_signed, uint64_t v) {
     const Rounding mode(r);
     return is_signed ? opaque(static_cast<T>(opaque(static_cast<int64_t>(v)))) : opaque(static_cast<T>(opaque(v)));
 }
-// Half values travel in the low 16 bits of an SSE register, as LLVM passes them.
-_Float16 f32_to_f16_rnd(uint32_t r, float a) { return std::bit_cast<_Float16>(float_to_half(a, r)); }
+uint16_t f32_to_f16_rnd(uint32_t r, float a) { return float_to_half(a, r); }
 
 // minNum and maxNum of IEEE 754-2008 with -0 below +0; both NaN: the NaN that arithmetic makes.
 template <class T> T lesser(T x, T y) {
@@ -352,7 +351,7 @@ const std::map<std::string, void*>& ir_host_functions() {
         H("dmsh.mufu", mufu), H("dmsh.mufu64h", mufu64h), H("dmsh.ftz", ftz), H("dmsh.fchk", fchk),
         HT("dmsh.fadd.rnd", add_rnd<float>), HT("dmsh.fmul.rnd", mul_rnd<float>), HT("dmsh.ffma.rnd", fma_rnd<float>),
         HT("dmsh.dadd.rnd", add_rnd<double>), HT("dmsh.dmul.rnd", mul_rnd<double>), HT("dmsh.dfma.rnd", fma_rnd<double>),
-        H("dmsh.f64.to.f32.rnd", f64_to_f32_rnd), H("dmsh.f32.to.f16.rnd", f32_to_f16_rnd),
+        H("dmsh.f64.to.f32.rnd", f64_to_f32_rnd), H("host.f32.to.f16.rnd", f32_to_f16_rnd),
         HT("dmsh.i64.to.f32.rnd", i64_to_rnd<float>), HT("dmsh.i64.to.f64.rnd", i64_to_rnd<double>),
         HT("host.min.f32", lesser<float>), HT("host.max.f32", greater_or_nan<float>), HT("host.min.f64", lesser<double>),
         HT("host.max.f64", greater_or_nan<double>), H("host.fma.f16", fma_f16), H("host.min.f16", lesser_half), H("host.max.f16", greater_half),

@@ -91,11 +91,11 @@ Result<IrMachine> IrMachine::compile(ShaderModule shader) {
     llvm::orc::LLJIT* jit = the_jit(why);
     if (!jit)
         return Error{why};
+    auto program = std::make_unique<Program>();
+    program->waits = ir_prepare(*shader.main);
     for (const llvm::Function& f : *shader.module)
         if (f.isDeclaration() && f.getName().startswith("dmsh.") && !f.use_empty() && !ir_host_functions().count(f.getName().str()))
             return Error{"the machine has no " + f.getName().str()};
-    auto program = std::make_unique<Program>();
-    program->waits = ir_prepare(*shader.main);
     program->interface = shader.interface;
     program->abi = shader.input.abi ? shader.input.abi : &guest_abi(GuestAbiId::nvn);
     shader.module->setDataLayout(jit->getDataLayout());

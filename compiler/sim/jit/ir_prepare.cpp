@@ -53,6 +53,8 @@ const char* host_name(const llvm::CallInst& call) {
     const auto* f = call.getCalledFunction();
     if (!f || call.getType()->isVectorTy())
         return nullptr;
+    if (intrinsic_of(call) == Intrinsic::f32_to_f16_rnd)
+        return "host.f32.to.f16.rnd";
     llvm::Type* t = call.getType();
     switch (f->getIntrinsicID()) {
     case llvm::Intrinsic::minnum: return t->isFloatTy() ? "host.min.f32" : t->isDoubleTy() ? "host.min.f64" : "host.min.f16";
@@ -72,11 +74,15 @@ void host_call(llvm::CallInst* call, const char* name) {
         call->eraseFromParent();
         return;
     }
-    // Halves travel as integers.
+    // Halves travel as integers: compilers do not agree on the register of a half.
     llvm::Type* i16 = b.getInt16Ty();
-    for (llvm::Value*& v : operands)
-        v = b.CreateBitCast(v, i16);
-    auto f = m.getOrInsertFunction(name, llvm::FunctionType::get(i16, llvm::SmallVector<llvm::Type*, 3>(operands.size(), i16), false));
+    llvm::SmallVector<llvm::Type*, 3> types;
+    for (llvm::Value*& v : operands) {
+        if (v->getType()->isHalfTy())
+            v = b.CreateBitCast(v, i16);
+        types.push_back(v->getType());
+    }
+    auto f = m.getOrInsertFunction(name, llvm::FunctionType::get(i16, types, false));
     call->replaceAllUsesWith(b.CreateBitCast(b.CreateCall(f, operands), call->getType()));
     call->eraseFromParent();
 }
