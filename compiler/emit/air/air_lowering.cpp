@@ -72,6 +72,21 @@ llvm::Value* AirLowering::buffer_word(llvm::CallInst* call, llvm::Type* element)
     return memory_word(buffer(index, element), call->getArgOperand(1), element);
 }
 
+// Constant banks read as zero past their 64 KiB, and the passes move such reads out of their guards; Metal would follow the pointer.
+llvm::Value* AirLowering::constant_load(llvm::CallInst* call) {
+    llvm::Value* offset = call->getArgOperand(1);
+    llvm::Value* inside = llvm::isa<llvm::ConstantInt>(offset)
+                              ? nullptr
+                              : ir_.CreateICmpULT(offset, ir_.getInt32(kUniformBufferBytes));
+    if (inside)
+        call->setArgOperand(1, ir_.CreateSelect(inside, offset, ir_.getInt32(0)));
+    llvm::Value* pointer = buffer_word(call, ir_.getInt32Ty());
+    if (!pointer)
+        return nullptr;
+    llvm::Value* word = ir_.CreateAlignedLoad(ir_.getInt32Ty(), pointer, llvm::Align(4));
+    return inside ? ir_.CreateSelect(inside, word, ir_.getInt32(0)) : word;
+}
+
 llvm::Value* AirLowering::shared_word(llvm::Value* offset, llvm::Type* element) {
     if (!shared_) {
         const uint32_t words = (interface_.shared_bytes + 3) / 4;
@@ -409,7 +424,7 @@ llvm::Value* AirLowering::lower_value(llvm::CallInst* call, Intrinsic id) {
     };
     switch (id) {
     // ---- memory
-    case Intrinsic::ubo_load:
+    case Intrinsic::ubo_load: return constant_load(call);
     case Intrinsic::ssbo_load_32: return load(buffer_word(call, i32), i32);
     case Intrinsic::ssbo_load_8: return load(buffer_word(call, i8), i8);
     case Intrinsic::ssbo_load_16: return load(buffer_word(call, i16), i16);

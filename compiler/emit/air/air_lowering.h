@@ -53,6 +53,7 @@ class AirLowering {
     llvm::Value* lower_value(llvm::CallInst* call, Intrinsic id);
     llvm::Value* buffer(uint32_t binding, llvm::Type* element);
     llvm::Value* buffer_word(llvm::CallInst* call, llvm::Type* element);
+    llvm::Value* constant_load(llvm::CallInst* call);
     llvm::Value* memory_word(llvm::Value* base, llvm::Value* offset, llvm::Type* element);
     llvm::Value* shared_word(llvm::Value* offset, llvm::Type* element);
     llvm::Value* local_word(llvm::Value* offset, llvm::Type* element);

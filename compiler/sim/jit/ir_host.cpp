@@ -1,6 +1,7 @@
 // The functions behind dmsh.* for a running IrMachine: memory, attributes, floats with a rounding of their own.
 #include "compiler/lift/probe.h"
 #include "compiler/sim/inexact.h"
+#include "compiler/sim/jit/guest_bindings.h"
 #include "compiler/sim/jit/ir_run.h"
 #include "compiler/sim/operands.h"
 #include <cstring>
@@ -95,32 +96,22 @@ uint32_t ubo_load(uint32_t index, uint32_t offset) {
     if (ir_run->buffers->count(index))
         return load<uint32_t>(Space::global, address_of_buffer(index) + offset);
     const Binding& b = ir_binding(index);
-    const GuestAbi& abi = *ir_run->abi;
-    switch (b.kind) {
-    case BindingKind::driver: return ir_run->group.constant(abi.driver_bank, offset);
-    case BindingKind::constants: return ir_run->group.constant(abi.constants_bank, offset);
-    case BindingKind::handles: return ir_run->group.constant(abi.handle_bank, offset);
-    case BindingKind::uniform: return ir_run->group.constant(abi.uniform_first + b.slot, offset);
-    default: ir_fault("constant read of binding kind " + std::string(binding_kind_name(b.kind))); return 0;
-    }
+    if (const auto bank = bound_bank(b, *ir_run->abi))
+        return ir_run->group.constant(*bank, offset);
+    ir_fault("constant read of binding kind " + std::string(binding_kind_name(b.kind)));
+    return 0;
 }
 
 uint64_t storage_address(uint32_t index, uint32_t offset) {
     if (ir_run->buffers->count(index))
         return address_of_buffer(index) + offset;
     const Binding& b = ir_binding(index);
-    const GuestAbi& abi = *ir_run->abi;
-    uint32_t bank = b.bank, at = b.offset;
-    if (b.kind == BindingKind::storage) {
-        const BankTable& table = abi.storage[static_cast<unsigned>(ir_run->interface->stage)];
-        bank = abi.driver_bank;
-        at = table.base + table.stride * b.slot;
-    } else if (b.kind != BindingKind::storage_in_bank) {
+    const auto base = bound_storage(b, *ir_run->abi, ir_run->interface->stage, ir_constant);
+    if (!base) {
         ir_fault("storage access of binding kind " + std::string(binding_kind_name(b.kind)));
         return 0;
     }
-    const uint64_t base = ir_run->group.constant(bank, at) | uint64_t{ir_run->group.constant(bank, at + 4)} << 32;
-    return base + static_cast<uint64_t>(int64_t{static_cast<int32_t>(offset)});
+    return *base + static_cast<uint64_t>(int64_t{static_cast<int32_t>(offset)});
 }
 
 template <class T> T ssbo_load(uint32_t b, uint32_t a) { return load<T>(Space::global, storage_address(b, a)); }
@@ -247,9 +238,7 @@ void loop_head() {
     if (ir_run->blocks_left-- > 1)
         return;
     ir_run->endless = true;
-    ir_run->blocks_left = 1;
-    for (;;) // never comes back: the scheduler ends the run
-        swapcontext(&ir_run->now->context, &ir_run->scheduler);
+    ir_run->fibers->stop(); // whatever loops has fibers
 }
 
 // ---- floats --------------------------------------------------------------------------------------------------------------

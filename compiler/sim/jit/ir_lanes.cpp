@@ -8,13 +8,6 @@ namespace {
 float as_float(uint32_t v) { return std::bit_cast<float>(v); }
 uint32_t as_bits(float f) { return f != f ? 0x7fffffffu : std::bit_cast<uint32_t>(f); }
 
-void thread_main() {
-    ir_run->entry();
-    ir_run->now->done = true;
-    for (;;)
-        swapcontext(&ir_run->now->context, &ir_run->scheduler);
-}
-
 // The source lane of a shuffle and whether it is in range; `c` holds the clamp in bits 0..4 and the segment mask in bits 8..12.
 std::pair<uint32_t, bool> shuffle_source(uint32_t lane, uint32_t mode, uint32_t b, uint32_t c) {
     const uint32_t mask = c >> 8 & 31, clamp = c & 31;
@@ -78,16 +71,14 @@ void run_lane_op(std::vector<IrThread*>& group) {
         t->waiting = LaneOp::none;
 }
 
-// Opens the barriers whose threads have all come; with none such the program hangs, which is a fault, and everybody goes on.
-void release_barriers() {
+// Opens the barriers whose threads have all come, of the threads that are left and wait at one; with none such the program hangs, which is
+// a fault, and everybody goes on.
+void release_barriers(std::span<const uint32_t> left) {
     IrRun& g = *ir_run;
-    uint32_t alive = 0;
+    const auto alive = static_cast<uint32_t>(left.size());
     std::array<std::vector<IrThread*>, 16> waiting;
-    for (IrThread& t : g.threads)
-        if (!t.done) {
-            ++alive;
-            waiting[t.in[0]].push_back(&t);
-        }
+    for (const uint32_t i : left)
+        waiting[g.threads[i].in[0]].push_back(&g.threads[i]);
     bool opened = false;
     for (uint32_t id = 0; id < waiting.size(); ++id) {
         if (waiting[id].empty())
@@ -102,15 +93,15 @@ void release_barriers() {
         for (IrThread* t : waiting[id]) {
             const uint32_t mode = t->in[2];
             t->out = mode == 0 ? votes : mode == 1 ? votes == waiting[id].size() : votes != 0;
-            t->waiting = LaneOp::none;
+            g.fibers->open(t->linear);
         }
         opened = true;
     }
     if (opened)
         return;
     ir_fault("threads wait at different barriers for ever");
-    for (IrThread& t : g.threads)
-        t.waiting = LaneOp::none;
+    for (const uint32_t i : left)
+        g.fibers->open(i);
 }
 
 } // namespace
@@ -125,61 +116,33 @@ void ir_fault(const std::string& text) {
 uint32_t ir_wait(LaneOp op, uintptr_t site, std::array<uint32_t, 4> in) {
     IrThread* t = ir_run->now;
     t->waiting = op;
-    t->site = site;
     t->in = in;
-    swapcontext(&t->context, &ir_run->scheduler);
+    if (op == LaneOp::barrier)
+        ir_run->fibers->wait_barrier();
+    else
+        ir_run->fibers->wait_lanes(site);
+    ir_run->now = t;
     return t->out;
 }
 
-void ir_run_group(std::vector<std::unique_ptr<uint8_t[]>>& stacks, size_t stack_bytes) {
+void ir_run_group() {
     IrRun& g = *ir_run;
-    if (stacks.empty()) { // nothing waits: one thread after another
-        for (IrThread& t : g.threads) {
-            g.now = &t;
-            g.entry();
-        }
+    const auto body = [&](uint32_t i) {
+        g.now = &g.threads[i];
+        g.entry();
+    };
+    if (!g.fibers) {
+        for (uint32_t i = 0; i < g.threads.size(); ++i)
+            body(i);
         return;
     }
-    for (size_t i = 0; i < g.threads.size(); ++i) {
-        IrThread& t = g.threads[i];
-        getcontext(&t.context);
-        t.context.uc_stack.ss_sp = stacks[i].get();
-        t.context.uc_stack.ss_size = stack_bytes;
-        t.context.uc_link = nullptr;
-        makecontext(&t.context, thread_main, 0);
-    }
-    while (!g.endless) {
-        bool alive = false;
-        for (IrThread& t : g.threads)
-            if (!t.done && t.waiting == LaneOp::none && !g.endless) {
-                g.now = &t;
-                swapcontext(&g.scheduler, &t.context);
-            }
-        // Warps with lanes at a lane operation: the earliest call site goes first.
-        std::map<uint32_t, std::vector<IrThread*>> warps;
-        for (IrThread& t : g.threads)
-            if (!t.done) {
-                alive = true;
-                if (t.waiting != LaneOp::barrier)
-                    warps[t.warp].push_back(&t);
-            }
-        if (!alive)
-            return;
-        if (warps.empty()) {
-            release_barriers();
-            continue;
-        }
-        for (auto& [warp, lanes] : warps) {
-            uintptr_t site = ~uintptr_t{0};
-            for (const IrThread* t : lanes)
-                site = std::min(site, t->site);
-            std::vector<IrThread*> group;
-            for (IrThread* t : lanes)
-                if (t->site == site)
-                    group.push_back(t);
-            run_lane_op(group);
-        }
-    }
+    std::vector<IrThread*> lanes;
+    g.fibers->run(static_cast<uint32_t>(g.threads.size()), body, [&](std::span<const uint32_t> met) {
+        lanes.clear();
+        for (const uint32_t i : met)
+            lanes.push_back(&g.threads[i]);
+        run_lane_op(lanes);
+    }, release_barriers);
 }
 
 } // namespace dmsh::sim

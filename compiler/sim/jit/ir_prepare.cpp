@@ -108,25 +108,30 @@ void split_half_fma(llvm::CallInst* call) {
 
 } // namespace
 
-bool ir_prepare(llvm::Function& main) {
+void ir_definite_nans(llvm::Function& f) {
     std::vector<llvm::Instruction*> nans;
-    std::vector<llvm::CallInst*> calls;
-    bool waits = false;
-    for (llvm::Instruction& i : llvm::instructions(main)) {
+    for (llvm::Instruction& i : llvm::instructions(f))
         if (makes_nans(i))
             nans.push_back(&i);
-        if (auto* call = llvm::dyn_cast<llvm::CallInst>(&i)) {
-            calls.push_back(call);
-            if (const auto id = intrinsic_of(*call); id && intrinsic_info(*id).cls == IntrinsicClass::lanes)
-                waits = true;
-        }
-    }
     for (llvm::Instruction* i : nans) {
         llvm::IRBuilder<> b(i->getNextNode());
         llvm::Value* is_nan = b.CreateFCmpUNO(i, i);
         auto* select = llvm::cast<llvm::Instruction>(
             b.Insert(llvm::SelectInst::Create(is_nan, made_nan(i->getType()), i)));
         i->replaceUsesWithIf(select, [&](llvm::Use& u) { return u.getUser() != select && u.getUser() != is_nan; });
+    }
+}
+
+bool ir_prepare(llvm::Function& main) {
+    ir_definite_nans(main);
+    std::vector<llvm::CallInst*> calls;
+    bool waits = false;
+    for (llvm::Instruction& i : llvm::instructions(main)) {
+        if (auto* call = llvm::dyn_cast<llvm::CallInst>(&i)) {
+            calls.push_back(call);
+            if (const auto id = intrinsic_of(*call); id && intrinsic_info(*id).cls == IntrinsicClass::lanes)
+                waits = true;
+        }
     }
     for (llvm::CallInst* call : calls) {
         if (const char* name = host_name(*call)) {

@@ -1,23 +1,20 @@
 // State of a running IrMachine that the host functions behind dmsh.* reach.
 #pragma once
 #include "compiler/sim/jit/ir_machine.h"
+#include "compiler/sim/jit/lane_fibers.h"
 #include <functional>
 #include <map>
-#include <ucontext.h>
 
 namespace dmsh::sim {
 
 enum class LaneOp : uint8_t { none, barrier, vote_all, vote_any, vote_eq, ballot, shfl, shfl_valid, fswzadd, ddx, ddy, quad };
 
 struct IrThread {
-    ucontext_t context;
     std::vector<uint8_t> local;
     std::array<uint32_t, 3> tid{};
     uint32_t lane = 0, warp = 0, linear = 0;
     Invocation* invocation = nullptr;
-    bool done = false;
     LaneOp waiting = LaneOp::none;
-    uintptr_t site = 0;
     std::array<uint32_t, 4> in{};
     uint32_t out = 0;
     std::array<float, 3> dx{}, dy{}; // quad: how its three words change, as floats
@@ -36,7 +33,7 @@ struct IrRun {
     std::array<uint32_t, 16> arrived{}; // BAR.ARV, by barrier
     std::vector<IrThread> threads;
     IrThread* now = nullptr;
-    ucontext_t scheduler;
+    LaneFibers* fibers = nullptr; // null: nothing waits, one thread runs after another
     uint64_t blocks_left = 0;
     bool endless = false;
     std::string* faults = nullptr;
@@ -55,7 +52,7 @@ void ir_fault(const std::string& text);
 // Waits until the lanes of the warp have met at `site`; the operation's result.
 uint32_t ir_wait(LaneOp op, uintptr_t site, std::array<uint32_t, 4> in);
 // Runs the threads of one workgroup to their ends.
-void ir_run_group(std::vector<std::unique_ptr<uint8_t[]>>& stacks, size_t stack_bytes);
+void ir_run_group();
 
 // Texture and image functions, as the map below lists them.
 void add_texture_functions(std::map<std::string, void*>& map);
@@ -68,7 +65,9 @@ uint32_t ir_apply_atomic(uint32_t op, uint32_t old, uint32_t value, uint32_t com
 // The function behind every dmsh.* name that the machine knows.
 const std::map<std::string, void*>& ir_host_functions();
 
-// Gives NaN results the interpreter's bits, ordered zeros to minima and maxima, one rounding to half fused products, and counts loop heads.
+// Gives NaNs that arithmetic makes the interpreter's bits.
+void ir_definite_nans(llvm::Function& f);
+// That, ordered zeros to minima and maxima, one rounding to half fused products, and counts loop heads.
 // Answers whether the program may wait or loop, so that its threads need stacks of their own.
 bool ir_prepare(llvm::Function& main);
 

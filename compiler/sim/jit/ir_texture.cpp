@@ -1,4 +1,5 @@
 // Texture and image functions of a running IrMachine: raw ones by handle, bound ones by the handles that their bindings stand for.
+#include "compiler/sim/jit/guest_bindings.h"
 #include "compiler/sim/jit/ir_run.h"
 #include "compiler/sim/texture/texture_set.h"
 #include <bit>
@@ -19,22 +20,10 @@ Stage stage() { return ir_run->launch->graphics ? ir_run->launch->graphics->stag
 // The handle word that element `element` of a binding stands for.
 uint32_t handle_of(uint32_t index, uint32_t element) {
     const Binding& b = ir_binding(index);
-    const GuestAbi& abi = *ir_run->abi;
-    const auto in_table = [&](const BankTable& table) { return ir_constant(abi.handle_bank, table.base + table.stride * (b.slot + element)); };
-    uint32_t word = 0;
-    switch (b.kind) {
-    case BindingKind::texture: word = in_table(abi.textures); break;
-    case BindingKind::separate_texture: word = in_table(abi.separate_textures); break;
-    case BindingKind::separate_sampler: word = in_table(abi.separate_samplers); break;
-    case BindingKind::image: word = in_table(abi.images); break;
-    case BindingKind::texture_in_bank:
-    case BindingKind::sampler_in_bank:
-    case BindingKind::image_in_bank: word = ir_constant(b.bank, b.offset + 8 * element); break;
-    case BindingKind::texture_pool: return element & kHandleTextureMask;
-    case BindingKind::sampler_pool: return element << kHandleSamplerShift;
-    default: ir_fault("a texture access of binding kind " + std::string(binding_kind_name(b.kind))); break;
-    }
-    return b.or_bank == 0xff ? word : word | ir_constant(b.or_bank, b.or_offset);
+    const auto word = bound_handle(b, *ir_run->abi, element, ir_constant);
+    if (!word)
+        ir_fault("a texture access of binding kind " + std::string(binding_kind_name(b.kind)));
+    return word.value_or(0);
 }
 uint32_t handle_of(uint32_t texture, uint32_t texture_element, uint32_t sampler, uint32_t sampler_element) {
     if (sampler == ~0u)

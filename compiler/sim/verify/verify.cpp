@@ -4,6 +4,7 @@
 #include "compiler/lift/probe.h"
 #include "compiler/lift/ssa_builder.h"
 #include "compiler/passes/pipeline.h"
+#include "compiler/sim/air/guest.h"
 #include "compiler/sim/jit/ir_machine.h"
 #include <bit>
 #include <cstring>
@@ -101,8 +102,8 @@ Result<ShaderModule> module_at(const ShaderInput& input, IrLevel level) {
         return shader;
     if (auto r = run_passes(*shader); !r)
         return r.error();
-    if (level == IrLevel::vulkan)
-        if (auto r = legalize_vulkan(*shader); !r)
+    if (level != IrLevel::bound)
+        if (auto r = level == IrLevel::air ? legalize_metal(*shader) : legalize_vulkan(*shader); !r)
             return r.error();
     return shader;
 }
@@ -205,13 +206,42 @@ void find_register(const ShaderInput& input, const Job& job, const Place& place,
         }
 }
 
+// What a Metal stage returns of the interpreter's results, so that the rest can be compared: its depth range, and no more words than the
+// guest wrote, since it returns whole vectors.
+void as_metal(Job& expected, Job& got) {
+    if (!expected.graphics)
+        return;
+    constexpr uint32_t kZ = 0x78 / 4, kW = 0x7c / 4;
+    for (size_t i = 0; i < expected.graphics->invocations.size(); ++i) {
+        Invocation &a = expected.graphics->invocations[i], &b = got.graphics->invocations[i];
+        if (expected.graphics->stage == Stage::vertex && b.written[kZ]) {
+            a.out[kZ] = metal_position_z(a.out[kZ], a.written[kW] ? a.out[kW] : std::bit_cast<uint32_t>(1.0f));
+            a.written[kZ] = true;
+        }
+        for (size_t k = 0; k < a.out.size(); ++k)
+            if (!a.written[k]) {
+                b.written[k] = false;
+                b.out[k] = a.out[k];
+            }
+        for (uint32_t k = 0; k < a.colour.size(); ++k)
+            if (!(a.colours_written >> k & 1)) {
+                b.colours_written &= ~(1u << k);
+                b.colour[k] = a.colour[k];
+            }
+    }
+}
+
 class Verifier {
   public:
-    explicit Verifier(const ShaderInput& input, unsigned levels = kIrLevels) : input_(input) {
-        for (unsigned k = 0; k < levels; ++k) {
-            // A level stands on the one before it.
-            if (k && verdict.refused[k - 1]) {
-                verdict.refused[k] = verdict.refused[k - 1];
+    Verifier(const ShaderInput& input, unsigned levels, bool air) : input_(input) {
+        for (unsigned k = 0; k < kIrLevels; ++k) {
+            const bool is_air = k == static_cast<unsigned>(IrLevel::air);
+            if (is_air ? !air : k >= levels)
+                continue;
+            // A level stands on the one before it; AIR beside Vulkan's, on the bound one.
+            const unsigned below = is_air ? static_cast<unsigned>(IrLevel::bound) : k - 1;
+            if (k && verdict.refused[below]) {
+                verdict.refused[k] = verdict.refused[below];
                 continue;
             }
             auto shader = module_at(input, static_cast<IrLevel>(k));
@@ -221,6 +251,14 @@ class Verifier {
             }
             if (k == static_cast<unsigned>(IrLevel::bound))
                 interface = shader->interface;
+            if (is_air) {
+                auto guest = AirGuest::compile(*shader);
+                if (!guest)
+                    verdict.refused[k] = guest.error();
+                else
+                    air_.emplace(*std::move(guest));
+                continue;
+            }
             auto machine = IrMachine::compile(std::move(*shader));
             if (!machine)
                 verdict.refused[k] = machine.error();
@@ -242,11 +280,14 @@ class Verifier {
             return false;
         }
         for (unsigned k = 0; k < kIrLevels; ++k) {
-            if (!machines_[k])
+            const bool is_air = k == static_cast<unsigned>(IrLevel::air);
+            if (is_air ? !air_.has_value() : !machines_[k])
                 continue;
             Job got = job;
             const Launch other = got.launch(input_.code);
-            const auto ran = machines_[k]->run(other);
+            const auto ran = is_air ? air_->run(other) : machines_[k]->run(other);
+            if (is_air)
+                as_metal(expected, got);
             std::optional<Place> place;
             if (!ran)
                 place = Place{ran.error().message + " in the IR", std::nullopt};
@@ -276,12 +317,13 @@ class Verifier {
   private:
     const ShaderInput& input_;
     std::array<std::optional<IrMachine>, kIrLevels> machines_;
+    std::optional<AirGuest> air_;
 };
 
 } // namespace
 
 std::string_view level_name(IrLevel level) {
-    constexpr std::string_view names[kIrLevels] = {"lifted IR", "final IR", "IR legalised for Vulkan"};
+    constexpr std::string_view names[kIrLevels] = {"lifted IR", "final IR", "IR legalised for Vulkan", "AIR"};
     return names[static_cast<unsigned>(level)];
 }
 
@@ -329,7 +371,7 @@ std::string Difference::text() const {
 }
 
 Verdict verify_shader_code(const ShaderInput& input, const VerifyOptions& options) {
-    Verifier v(input);
+    Verifier v(input, options.levels, options.air);
     if (v.verdict.refused[0])
         return v.verdict;
     Random seeds(options.seed);
@@ -341,8 +383,8 @@ Verdict verify_shader_code(const ShaderInput& input, const VerifyOptions& option
     return v.verdict;
 }
 
-Verdict verify_jobs(const ShaderInput& input, std::span<const Job> jobs, unsigned levels) {
-    Verifier v(input, levels);
+Verdict verify_jobs(const ShaderInput& input, std::span<const Job> jobs, unsigned levels, bool air) {
+    Verifier v(input, levels, air);
     if (v.verdict.refused[0])
         return v.verdict;
     for (unsigned k = 0; k < jobs.size(); ++k)

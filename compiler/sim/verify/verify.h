@@ -4,14 +4,17 @@
 
 namespace dmsh::sim {
 
-// Which form of a shader is held against the interpreter: as lifted, after the passes, after legalisation for Vulkan.
-enum class IrLevel : uint8_t { lifted, bound, vulkan };
-constexpr unsigned kIrLevels = 3;
+// Which form of a shader is held against the interpreter: as lifted, after the passes, after legalisation for Vulkan, as emitted AIR.
+enum class IrLevel : uint8_t { lifted, bound, vulkan, air };
+constexpr unsigned kIrLevels = 4;
+constexpr unsigned kIrLevelsOfMachine = 3; // those that IrMachine runs; AIR has its own executor and is asked for separately
 std::string_view level_name(IrLevel level);
 
 struct VerifyOptions {
     uint64_t seed = 1;
     unsigned cases = 100;
+    unsigned levels = kIrLevelsOfMachine; // the first so many
+    bool air = false;                     // and AIR
 };
 
 struct Difference {
@@ -41,7 +44,7 @@ struct Verdict {
 // Compares on `cases` jobs drawn from the seed, then stops at the first difference.
 Verdict verify_shader_code(const ShaderInput& input, const VerifyOptions& options = {});
 // Compares on the given jobs (recorded inputs), on the first `levels` forms of the IR.
-Verdict verify_jobs(const ShaderInput& input, std::span<const Job> jobs, unsigned levels = kIrLevels);
+Verdict verify_jobs(const ShaderInput& input, std::span<const Job> jobs, unsigned levels = kIrLevelsOfMachine, bool air = false);
 
 // The first place where two runs of the same job left different results, or nothing: words are equal bit for bit, or both NaN.
 struct Place {
