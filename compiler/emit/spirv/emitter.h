@@ -127,6 +127,7 @@ class SpirvEmitter {
     uint32_t builtin_component(spv::BuiltIn which, uint32_t component); // of a uvec3 input builtin
     uint32_t attribute_input(uint32_t offset, uint32_t vertex, bool as_float, const llvm::CallInst* interp);
     uint32_t attribute_dynamic(const llvm::Value* offset, uint32_t vertex);
+    void copy_inputs();
     void attribute_output(uint32_t offset, uint32_t bits, const llvm::Value* vertex);
     // Stores `bits` to a component of a vec4 output; waits for the other components until the block ends.
     void store_component(uint32_t variable, uint32_t type, uint32_t component, uint32_t bits);
@@ -255,6 +256,7 @@ class SpirvEmitter {
     };
     llvm::SmallVector<PendingOutput, 8> pending_;
     uint32_t vertex_count_ = 0;
+    uint32_t input_copy_ = 0, first_copied_ = 0, copied_count_ = 0; // copy_inputs
     uint32_t position_ = 0, clip_variable_ = 0, clip_count_ = 0, clip_input_ = 0, clip_input_count_ = 0;
     std::array<uint32_t, 2> generic_locations_{}, fixed_locations_{}; // outputs, inputs: bit per location
     bool wide_shared_ = false; // shared memory is accessed by 64-bit atomics too

@@ -302,9 +302,57 @@ uint32_t SpirvEmitter::attribute_input(uint32_t offset, uint32_t vertex, bool as
                 " is not implemented");
 }
 
-// An address known at run time: the words that the stage has, selected one by one. Others read 0.
+// The generic inputs that the stage has as one private array of rows, filled at the start; words that it has not are 0.
+void SpirvEmitter::copy_inputs() {
+    uint32_t last = 0;
+    first_copied_ = 32;
+    for (const Varying& v : face_.inputs)
+        if (v.location < 32 && v.components)
+            first_copied_ = std::min<uint32_t>(first_copied_, v.location), last = std::max<uint32_t>(last, v.location);
+    if (first_copied_ == 32)
+        return;
+    copied_count_ = last - first_copied_ + 1;
+    const uint32_t row = vec(u32(), 4), rows = b_.array_type(row, copied_count_), zero = splat(uc(0), u32(), 4);
+    input_copy_ = b_.variable(spv::StorageClassPrivate, rows);
+    SpirvBuilder::put(prologue_, spv::OpStore, {input_copy_, b_.global(spv::OpConstantNull, rows, {})});
+    for (const Varying& v : face_.inputs) {
+        if (v.location >= 32 || !v.components)
+            continue;
+        location_of(kGeneric + 16 * v.location, true);
+        const uint32_t variable = input_variable(v.location), loaded_type = vec(numeric_type(v.numeric), 4);
+        const auto put = [&](spv::Op o, uint32_t type, std::initializer_list<uint32_t> operands) {
+            llvm::SmallVector<uint32_t, 8> words{type, b_.new_id()};
+            words.append(operands.begin(), operands.end());
+            SpirvBuilder::put(prologue_, o, words);
+            return words[1];
+        };
+        uint32_t words = put(spv::OpLoad, loaded_type, {variable});
+        if (loaded_type != row)
+            words = put(spv::OpBitcast, row, {words});
+        if (v.components != 15) {
+            const auto part = [&](uint32_t k) { return v.components >> k & 1 ? k : 4 + k; };
+            words = put(spv::OpVectorShuffle, row, {words, zero, part(0), part(1), part(2), part(3)});
+        }
+        const uint32_t place = put(spv::OpAccessChain, b_.pointer_type(spv::StorageClassPrivate, row),
+                                   {input_copy_, uc(v.location - first_copied_)});
+        SpirvBuilder::put(prologue_, spv::OpStore, {place, words});
+    }
+}
+
+// An address known at run time. Words that the stage does not have read 0.
 uint32_t SpirvEmitter::attribute_dynamic(const llvm::Value* offset, uint32_t vertex) {
     const uint32_t at = value(offset);
+    if (!arrayed_inputs()) {
+        if (!input_copy_)
+            copy_inputs();
+        if (!input_copy_)
+            return uc(0);
+        const uint32_t row = op(spv::OpISub, u32(), {op(spv::OpShiftRightLogical, u32(), {at, uc(4)}), uc(kGeneric / 16 + first_copied_)});
+        const uint32_t component = op(spv::OpBitFieldUExtract, u32(), {at, uc(2), uc(2)});
+        const uint32_t clamped = ext(u32(), GLSLstd450UMin, {row, uc(copied_count_ - 1)});
+        const uint32_t word = load(u32(), op(spv::OpAccessChain, b_.pointer_type(spv::StorageClassPrivate, u32()), {input_copy_, clamped, component}));
+        return select(u32(), op(spv::OpIEqual, boolean(), {row, clamped}), word, uc(0));
+    }
     uint32_t result = uc(0);
     for (const Varying& v : face_.inputs)
         for (uint32_t k = 0; k < 4; ++k) {
