@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <gmock/gmock.h>
+#include <limits>
 #include <llvm/IR/Dominators.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <random>
@@ -400,6 +402,120 @@ declare i32 @llvm.fptoui.sat.i32.f32(float)
         EXPECT_EQ(got[0][i], lines[i].want) << lines[i].text;
 }
 
+TEST_F(Execution, UpperProductsEqualTheHost) {
+    const uint32_t values[] = {0, 1, 2, 3, 0x7fffffffu, 0x80000000u, 0x80000001u, 0xffffffffu, 0x66666667u, 0xaaaaaaabu, 12345u, 0xdeadbeefu};
+    constexpr uint32_t kConstant = 0xaaaaaaabu;
+    std::string body;
+    std::vector<uint32_t> in(std::begin(values), std::end(values)), want;
+    for (uint32_t k = 0; k < in.size(); ++k) {
+        const uint32_t a = in[k], b = in[(k * 5 + 3) % in.size()];
+        const std::string n = std::to_string(k);
+        body += "%a" + n + " = call i32 @dmsh.ssbo.load.i32(i32 1, i32 " + std::to_string(4 * k) + ")\n%b" + n +
+                " = call i32 @dmsh.ssbo.load.i32(i32 1, i32 " + std::to_string(4 * ((k * 5 + 3) % in.size())) + ")\n";
+        for (const bool is_signed : {false, true})
+            for (const bool with_constant : {false, true}) {
+                const std::string t = n + (is_signed ? "s" : "u") + (with_constant ? "c" : "v"), ext = is_signed ? "sext" : "zext";
+                const int64_t c = is_signed ? int64_t{static_cast<int32_t>(kConstant)} : int64_t{kConstant};
+                body += "%x" + t + " = " + ext + " i32 %a" + n + " to i64\n" + (with_constant ? "" : "%y" + t + " = " + ext + " i32 %b" + n + " to i64\n") + "%m" + t + " = mul i64 %x" + t +
+                        ", " + (with_constant ? std::to_string(c) : "%y" + t) + "\n%h" + t + " = lshr i64 %m" + t + ", 32\n%r" + t + " = trunc i64 %h" + t +
+                        " to i32\ncall void @dmsh.ssbo.store.i32(i32 0, i32 " + std::to_string(4 * want.size()) + ", i32 %r" + t + ")\n";
+                const uint32_t y = with_constant ? kConstant : b;
+                want.push_back(is_signed ? static_cast<uint32_t>((int64_t{static_cast<int32_t>(a)} * static_cast<int32_t>(y)) >> 32)
+                                         : static_cast<uint32_t>((uint64_t{a} * y) >> 32));
+            }
+    }
+    ShaderModule s = shader_from(Stage::compute, body + "ret void");
+    s.interface.bindings = {storage_binding(), storage_binding()};
+    const auto got = dispatch(s, {std::vector<uint32_t>(want.size()), in});
+    ASSERT_FALSE(got.empty());
+    EXPECT_EQ(got[0], want);
+    EXPECT_THAT(disassemble_spirv(emit_valid(s)), testing::Not(testing::HasSubstr("OpTypeInt 64"))); // needs no 64-bit integers
+}
+
+TEST_F(Execution, SaturatingConversionsAtTheirBounds) {
+    const float inf = std::numeric_limits<float>::infinity();
+    const float values[] = {0.0f,  -0.0f, 0.9f, -0.9f, 1e-40f, -1e-40f, 2147483520.0f, 2147483648.0f, -2147483648.0f, -2147483904.0f, 4294967040.0f,
+                            4294967296.0f, inf, -inf, std::nanf(""), 16777217.0f};
+    std::string body;
+    std::vector<uint32_t> in, want;
+    for (const float f : values) {
+        const std::string n = std::to_string(in.size());
+        body += "%w" + n + " = call i32 @dmsh.ssbo.load.i32(i32 1, i32 " + std::to_string(4 * in.size()) + ")\n%f" + n + " = bitcast i32 %w" + n +
+                " to float\n%s" + n + " = call i32 @llvm.fptosi.sat.i32.f32(float %f" + n + ")\n%u" + n + " = call i32 @llvm.fptoui.sat.i32.f32(float %f" + n +
+                ")\ncall void @dmsh.ssbo.store.i32(i32 0, i32 " + std::to_string(8 * in.size()) + ", i32 %s" + n + ")\ncall void @dmsh.ssbo.store.i32(i32 0, i32 " +
+                std::to_string(8 * in.size() + 4) + ", i32 %u" + n + ")\n";
+        in.push_back(bits(f));
+        want.push_back(f != f ? 0 : f >= 2147483648.0f ? 0x7fffffffu : f < -2147483648.0f ? 0x80000000u : static_cast<uint32_t>(static_cast<int32_t>(f)));
+        want.push_back(f != f || f <= 0 ? 0 : f >= 4294967296.0f ? ~0u : static_cast<uint32_t>(f));
+    }
+    ShaderModule s = shader_from(Stage::compute, body + "ret void",
+                                 "declare i32 @llvm.fptosi.sat.i32.f32(float)\ndeclare i32 @llvm.fptoui.sat.i32.f32(float)\n");
+    s.interface.bindings = {storage_binding(), storage_binding()};
+    const auto got = dispatch(s, {std::vector<uint32_t>(want.size()), in});
+    ASSERT_FALSE(got.empty());
+    EXPECT_EQ(got[0], want);
+}
+
+// SHFL with constant segments (PTX ISA, shfl) and FSWZADD of every kind of field (nvdisasm prints PP, NP, PN, ZP, lane 0 first), over
+// the lanes that the device has.
+TEST_F(Execution, ShufflesOfConstantSegmentsAndSwizzledSums) {
+    const uint32_t lanes = std::min(harness->subgroup_size(), 8u);
+    if (lanes < 8)
+        GTEST_SKIP() << "a subgroup of " << lanes;
+    struct Shuffle {
+        uint32_t mode, b, c;
+    };
+    const std::vector<Shuffle> shuffles = {{0, 0, 0x1c03}, {0, 3, 0x1c03}, {0, 5, 0x1c03}, {0, 2, 0x1c01}, {3, 1, 0x1c03}, {3, 2, 0x1c03}, {3, 4, 0x1c03},
+                                           {3, 3, 0x1803}, {3, 7, 0x1807}, {1, 1, 0x1c00}, {1, 2, 0x1800}, {2, 1, 0x1c03}, {2, 3, 0x1807}};
+    const std::vector<uint32_t> masks = {0x99, 0xa5, 0x66, 0x5a, 0xcc, 0xf0, 0x00, 0x55, 0xaa, 0xff, 0x1b, 0xe4, 0x39};
+    std::string body = "%lane = call i32 @dmsh.special(i32 " + std::to_string(static_cast<int>(SpecialRegister::laneid)) +
+                       ")\n%at = shl i32 %lane, 2\n%v = call i32 @dmsh.ssbo.load.i32(i32 1, i32 %at)\n%fi = uitofp i32 %lane to float\n"
+                       "%x = fadd float %fi, 3.5\n%y = fmul float %fi, 10.0\n";
+    uint32_t results = 0;
+    const auto keep = [&](const std::string& word) {
+        const std::string n = std::to_string(results);
+        body += "%p" + n + " = add i32 %at, " + std::to_string(32 * results) + "\ncall void @dmsh.ssbo.store.i32(i32 0, i32 %p" + n + ", i32 " + word + ")\n";
+        ++results;
+    };
+    for (const Shuffle& h : shuffles) {
+        const std::string n = std::to_string(results);
+        const std::string tail = "i32 " + std::to_string(h.b) + ", i32 " + std::to_string(h.c) + ")\n";
+        body += "%s" + n + " = call i32 @dmsh.shfl(i32 " + std::to_string(h.mode) + ", i32 %v, " + tail + "%o" + n + " = call i1 @dmsh.shfl.valid(i32 " +
+                std::to_string(h.mode) + ", " + tail + "%z" + n + " = zext i1 %o" + n + " to i32\n%k" + n + " = shl i32 %z" + n + ", 16\n%w" + n +
+                " = or i32 %s" + n + ", %k" + n + "\n";
+        keep("%w" + n);
+    }
+    for (const uint32_t mask : masks) {
+        const std::string n = std::to_string(results);
+        body += "%f" + n + " = call float @dmsh.fswzadd(float %x, float %y, i32 " + std::to_string(mask) + ")\n%w" + n + " = bitcast float %f" + n +
+                " to i32\n";
+        keep("%w" + n);
+    }
+    ShaderModule s = shader_from(Stage::compute, body + "ret void");
+    s.interface.local_size = {8, 1, 1};
+    s.interface.bindings = {storage_binding(), storage_binding()};
+    std::vector<uint32_t> in;
+    for (uint32_t lane = 0; lane < 8; ++lane)
+        in.push_back(100 + lane);
+    const auto got = dispatch(s, {std::vector<uint32_t>(8 * results), in});
+    ASSERT_FALSE(got.empty());
+    for (size_t k = 0; k < shuffles.size(); ++k)
+        for (uint32_t lane = 0; lane < 8; ++lane) {
+            const auto [mode, b, c] = shuffles[k];
+            const uint32_t segment = c >> 8 & 31, low = lane & segment, high = low | (c & 31 & ~segment);
+            const int j = mode == 0 ? int(low | (b & ~segment)) : mode == 1 ? int(lane) - int(b) : mode == 2 ? int(lane + b) : int(lane ^ b);
+            const bool ok = mode == 1 ? j >= int(high) : j <= int(high);
+            EXPECT_EQ(got[0][8 * k + lane], (100 + (ok ? uint32_t(j) : lane)) | uint32_t{ok} << 16) << mode << " " << b << " " << c << " lane " << lane;
+        }
+    for (size_t k = 0; k < masks.size(); ++k)
+        for (uint32_t lane = 0; lane < 8; ++lane) {
+            const float x = static_cast<float>(lane) + 3.5f, y = static_cast<float>(lane) * 10;
+            const uint32_t field = masks[k] >> (6 - 2 * (lane & 3)) & 3;
+            const float sum = field == 0 ? x + y : field == 1 ? y - x : field == 2 ? x - y : y;
+            EXPECT_EQ(std::bit_cast<float>(got[0][8 * (shuffles.size() + k) + lane]), sum) << masks[k] << " lane " << lane;
+        }
+}
+
 // ---- memory ----
 
 TEST_F(Execution, SmallAccessesAndRunTimeOffsets) {
@@ -438,6 +554,30 @@ ret void)");
     EXPECT_EQ(got[1][2], 0xffffeeffu);
     EXPECT_EQ(got[0][3], 1004u);
     EXPECT_EQ(got[0][4], 77u | 3u << 8);
+}
+
+// Rows behind a run-time base, which may lie below the buffer.
+TEST_F(Execution, UniformRowsBehindARunTimeBase) {
+    std::string body = "%i = call i32 @dmsh.ssbo.load.i32(i32 0, i32 0)\n%base = shl i32 %i, 4\n%odd = shl i32 %i, 2\n";
+    const int32_t offsets[] = {16, 20, 24, 28, 36, 48, 60};
+    std::vector<uint32_t> want{0xffffffffu};
+    for (size_t k = 0; k < std::size(offsets); ++k)
+        for (const char* base : {"base", "odd"}) {
+            const std::string n = base + std::to_string(k);
+            body += "%o" + n + " = add i32 %" + base + ", " + std::to_string(offsets[k]) + "\n%v" + n + " = call i32 @dmsh.ubo.load(i32 1, i32 %o" + n +
+                    ")\ncall void @dmsh.ssbo.store.i32(i32 0, i32 " + std::to_string(4 * want.size()) + ", i32 %v" + n + ")\n";
+            want.push_back(1000 + static_cast<uint32_t>(offsets[k] - (base[0] == 'b' ? 16 : 4)) / 4);
+        }
+    ShaderModule s = shader_from(Stage::compute, body + "ret void");
+    s.interface.bindings = {storage_binding(), Binding{}};
+    s.interface.bindings[1].kind = BindingKind::uniform;
+    std::vector<uint32_t> table(32), out(want.size());
+    for (uint32_t i = 0; i < 32; ++i)
+        table[i] = 1000 + i;
+    out[0] = 0xffffffffu; // base -16, odd -4
+    const auto got = dispatch(s, {out, table});
+    ASSERT_FALSE(got.empty());
+    EXPECT_EQ(got[0], want);
 }
 
 TEST_F(Execution, SharedMemoryAndAtomics) {

@@ -30,8 +30,21 @@ std::optional<UpperProduct> upper_product_of(const llvm::CastInst& trunc) {
     auto* v = const_cast<llvm::Value*>(trunc.getOperand(0));
     if (trunc.getOpcode() != llvm::Instruction::Trunc || !trunc.getType()->isIntegerTy(32) || !v->getType()->isIntegerTy(64))
         return std::nullopt;
-    const bool is_unsigned = match(v, m_LShr(m_Mul(m_ZExt(m_Value(x)), m_ZExt(m_Value(y))), m_SpecificInt(32)));
-    if (!is_unsigned && !match(v, m_Shr(m_Mul(m_SExt(m_Value(x)), m_SExt(m_Value(y))), m_SpecificInt(32))))
+    if (!match(v, m_Shr(m_Mul(m_Value(x), m_Value(y)), m_SpecificInt(32))))
+        return std::nullopt;
+    // Both factors widened the same way; a constant as the other factor needs it.
+    const auto narrowed = [](llvm::Value* wide, bool is_signed) -> llvm::Value* {
+        llvm::Value* word;
+        if (is_signed ? match(wide, m_SExt(m_Value(word))) : match(wide, m_ZExt(m_Value(word))))
+            return word;
+        const auto* c = llvm::dyn_cast<llvm::ConstantInt>(wide);
+        if (!c || !(is_signed ? c->getValue().isSignedIntN(32) : c->getValue().isIntN(32)))
+            return nullptr;
+        return llvm::ConstantInt::get(llvm::Type::getInt32Ty(wide->getContext()), c->getValue().trunc(32));
+    };
+    const bool is_unsigned = narrowed(x, false) && narrowed(y, false);
+    x = narrowed(x, !is_unsigned), y = narrowed(y, !is_unsigned);
+    if (!x || !y)
         return std::nullopt;
     if (!x->getType()->isIntegerTy(32) || !y->getType()->isIntegerTy(32))
         return std::nullopt;
