@@ -44,6 +44,7 @@ struct GuestAbi {
     BankTable separate_samplers{};
     BankTable parameters{}; // cuda: 64-bit kernel parameters in the driver bank (a pointer or data)
     uint32_t group_count = kNone; // driver bank: dispatch size x, y, z (B-005)
+    uint32_t group_count_nvn2 = kNone; // the same again in code for the second console (sm_86)
     uint32_t group_size = kNone;  // driver bank: workgroup size x, y, z
     uint32_t point_size_limit = kNone; // largest point size (B-007)
     uint32_t sample_table = kNone;     // 16 bytes of sample positions (B-009)

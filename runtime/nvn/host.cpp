@@ -397,6 +397,12 @@ bool changes_of(const std::unordered_map<uint32_t, IdPool<Slot>>& pools, uint32_
     return true;
 }
 
+template <class Slot>
+bool past_end(const std::unordered_map<uint32_t, IdPool<Slot>>& pools, uint32_t serial, uint32_t id) {
+    const auto it = pools.find(serial);
+    return it != pools.end() && id >= it->second.size();
+}
+
 size_t bounded(int count, uint32_t most) {
     return static_cast<size_t>(std::clamp(count, 0, static_cast<int>(most)));
 }
@@ -425,6 +431,11 @@ std::optional<TextureSlot> Host::texture(uint32_t serial, uint32_t id) const {
     return id_of(texture_pools_, serial, id);
 }
 
+bool Host::past_texture_pool(uint32_t serial, uint32_t id) const {
+    const std::shared_lock hold(ids_lock_);
+    return past_end(texture_pools_, serial, id);
+}
+
 bool Host::texture_changes(uint32_t serial, IdChanges& changes) const {
     const std::shared_lock hold(ids_lock_);
     return changes_of(texture_pools_, serial, changes);
@@ -450,6 +461,11 @@ void Host::set_sampler(uint32_t serial, int id, const SamplerSlot& slot) {
 std::optional<SamplerSlot> Host::sampler(uint32_t serial, uint32_t id) const {
     const std::shared_lock hold(ids_lock_);
     return id_of(sampler_pools_, serial, id);
+}
+
+bool Host::past_sampler_pool(uint32_t serial, uint32_t id) const {
+    const std::shared_lock hold(ids_lock_);
+    return past_end(sampler_pools_, serial, id);
 }
 
 bool Host::sampler_changes(uint32_t serial, IdChanges& changes) const {

@@ -185,6 +185,9 @@ class Host {
     void remove_sampler_pool(uint32_t serial);
     void set_sampler(uint32_t serial, int id, const SamplerSlot& slot);
     std::optional<SamplerSlot> sampler(uint32_t serial, uint32_t id) const;
+    // Whether the id lies past the end of a pool that exists: an empty slot, no error (rule 64).
+    bool past_texture_pool(uint32_t serial, uint32_t id) const;
+    bool past_sampler_pool(uint32_t serial, uint32_t id) const;
     // What of a pool's ids is new to a copy of it (IdPool::changes). False: no such pool.
     bool texture_changes(uint32_t serial, IdChanges& changes) const;
     bool sampler_changes(uint32_t serial, IdChanges& changes) const;

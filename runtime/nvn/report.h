@@ -13,6 +13,7 @@ namespace dmsh::nvn {
     X(bad_argument, "argument is out of range")                                                              \
     X(bad_address, "address lies in no memory pool")                                                         \
     X(bad_handle, "texture or sampler id names no registered slot")                                          \
+    X(id_past_pool, "texture or sampler id lies past the end of its pool")                                   \
     X(bad_command, "command record is damaged or unknown")                                                   \
     X(bad_control, "control entry is damaged or unreadable")                                                 \
     X(bad_program, "program has no usable shader")                                                           \

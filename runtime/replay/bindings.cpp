@@ -43,11 +43,16 @@ void put_table(uint8_t* segment, uint32_t bytes, const BankTable& table, const R
     }
 }
 
-void fill_driver(uint8_t* segment, uint32_t bytes, Stage stage, const StageSlots& slots,
+void fill_driver(uint8_t* segment, uint32_t bytes, const nvn::ProgramStage& program, const StageSlots& slots,
                  const CallParameters& call) {
+    const Stage stage = program.stage;
     if (stage == Stage::compute) {
-        for (uint32_t i = 0; i < 3; ++i)
+        const bool nvn2 = program.shader->reflection.interface.arch == Arch::sm86;
+        for (uint32_t i = 0; i < 3; ++i) {
             put32(segment, bytes, abi().group_count + 4 * i, call.groups[i]);
+            if (nvn2)
+                put32(segment, bytes, abi().group_count_nvn2 + 4 * i, call.groups[i]);
+        }
         put_table(segment, bytes, abi().compute_uniforms, slots.uniforms.data(), kUniformSlots);
     } else {
         uint32_t limit;
@@ -111,7 +116,7 @@ bool read_bank(uint8_t bank, uint32_t offset, void* out, uint32_t bytes, const n
         uint8_t* segment = scratch.take(kDriverBytes);
         if (!segment || offset > kDriverBytes - bytes)
             return false;
-        fill_driver(segment, kDriverBytes, program.stage, slots, call);
+        fill_driver(segment, kDriverBytes, program, slots, call);
         std::memcpy(out, segment + offset, bytes);
         return true;
     }
@@ -181,7 +186,8 @@ struct Resolver {
         const auto slot = Host::get().texture(state.texture_pool, id);
         if (!slot) {
             if (word != 0 && word != 0xffffffffu) // 0 and all ones are unused slots
-                report(Report::bad_handle, "texture id %u in pool %u", id, state.texture_pool);
+                report(Host::get().past_texture_pool(state.texture_pool, id) ? Report::id_past_pool : Report::bad_handle,
+                       "texture id %u in pool %u", id, state.texture_pool);
             r->kind = ResourceKind::none;
             return;
         }
@@ -203,8 +209,9 @@ struct Resolver {
         const uint32_t id = word >> kHandleSamplerShift;
         if (const auto slot = Host::get().sampler(state.sampler_pool, id))
             r->sampler = slot->sampler;
-        else if (r->reflection->sampled || r->kind == ResourceKind::sampler_only)
-            report(Report::bad_handle, "sampler id %u in pool %u", id, state.sampler_pool);
+        else if (word != 0xffffffffu && (r->reflection->sampled || r->kind == ResourceKind::sampler_only))
+            report(Host::get().past_sampler_pool(state.sampler_pool, id) ? Report::id_past_pool : Report::bad_handle,
+                   "sampler id %u in pool %u", id, state.sampler_pool);
     }
 
     // A handle word from a bank, with the second word of two-word forms ORed in (B-031).
@@ -230,7 +237,7 @@ struct Resolver {
             uint8_t* segment = scratch.take(bytes);
             if (!r || !segment)
                 return false;
-            fill_driver(segment, bytes, program.stage, slots, call);
+            fill_driver(segment, bytes, program, slots, call);
             r->data = segment;
             r->size = bytes;
             return true;

@@ -7,6 +7,7 @@
 #include "runtime/replay/null/null_backend.h"
 #include "tests/nvn/guest.h"
 #include <random>
+#include <set>
 #include <thread>
 
 namespace dmsh::replay {
@@ -70,10 +71,11 @@ class Replay : public ::testing::Test {
     QueueState& state() { return *interpreter_->state(queue_->serial); }
 
     // Puts a shader into the queue's state as if a program with it had been bound.
-    void use(Stage stage, std::vector<Binding> bindings, std::vector<uint8_t> constants = {}) {
+    void use(Stage stage, std::vector<Binding> bindings, std::vector<uint8_t> constants = {}, Arch arch = Arch::sm53) {
         auto shader = std::make_shared<nvn::Shader>();
         shader->id = static_cast<uint32_t>(stage) + 1;
         shader->reflection.interface.stage = stage;
+        shader->reflection.interface.arch = arch;
         shader->reflection.interface.bindings = std::move(bindings);
         auto program = std::make_shared<nvn::Program>();
         nvn::ProgramStage& s = program->stages[static_cast<unsigned>(stage)];
@@ -143,6 +145,111 @@ TEST_F(Replay, GraphicsC0HoldsPointLimitBaseInstanceAndStorage) {
     };
     submit();
     EXPECT_TRUE(seen);
+}
+
+TEST_F(Replay, SecondConsoleHasItsGroupCountsAt4Too) { // B-005
+    for (const Arch arch : {Arch::sm53, Arch::sm86}) {
+        use(Stage::compute, {binding(BindingKind::driver, 0)}, {}, arch);
+        nvnCommandBufferDispatchCompute(cmd_, 5, 6, 7);
+        int seen = 0;
+        backend_.on_dispatch = [&](const DispatchCall& call) {
+            ++seen;
+            const Resource& r = (*call.work.resources)[0];
+            for (uint32_t i = 0; i < 3; ++i) {
+                EXPECT_EQ(word(r, 0x200 + 4 * i), 5 + i);
+                EXPECT_EQ(word(r, 4 + 4 * i), arch == Arch::sm86 ? 5 + i : 0);
+            }
+        };
+        submit();
+        EXPECT_EQ(seen, 1);
+    }
+}
+
+// B-003, B-004, B-006: each stage has its storage buffers in a table of its own, none in another's.
+TEST_F(Replay, EveryStageHasItsStorageTable) {
+    constexpr struct {
+        Stage stage;
+        NVNshaderStage bind;
+        uint32_t base;
+    } stages[] = {{Stage::vertex, NVN_SHADER_STAGE_VERTEX, 0x110},
+                  {Stage::fragment, NVN_SHADER_STAGE_FRAGMENT, 0x510},
+                  {Stage::geometry, NVN_SHADER_STAGE_GEOMETRY, 0x410},
+                  {Stage::tess_control, NVN_SHADER_STAGE_TESS_CONTROL, 0x210},
+                  {Stage::tess_evaluation, NVN_SHADER_STAGE_TESS_EVALUATION, 0x310},
+                  {Stage::task, static_cast<NVNshaderStage>(6), 0x670},
+                  {Stage::mesh, static_cast<NVNshaderStage>(7), 0x770}};
+    uint32_t k = 0;
+    for (const auto& s : stages) {
+        ++k;
+        Binding driver = binding(BindingKind::driver, 0);
+        driver.bytes_read = 0x870;
+        use(s.stage, {driver, binding(BindingKind::storage, 2)});
+        nvnCommandBufferBindStorageBuffer(cmd_, s.bind, 0, pool_->address() + 0x20000, 0x1000 * k);
+        nvnCommandBufferBindStorageBuffer(cmd_, s.bind, 2, pool_->address() + 0x20000 + 0x100 * k, 0x40 * k);
+    }
+    nvnCommandBufferDrawArrays(cmd_, NVN_DRAW_PRIMITIVE_TRIANGLES, 0, 3);
+    nvnCommandBufferDrawMeshTasks(cmd_, 1, 0);
+    std::set<Stage> seen;
+    backend_.on_draw = [&](const DrawCall& call) {
+        const auto& all = *call.work.resources;
+        for (size_t i = 0; i < all.size(); i += 2) {
+            uint32_t n = 0, base = 0;
+            for (const auto& s : stages)
+                if (s.stage == all[i].stage) {
+                    n = static_cast<uint32_t>(&s - stages) + 1;
+                    base = s.base;
+                }
+            ASSERT_NE(n, 0u);
+            seen.insert(all[i].stage);
+            const uint64_t address = pool_->address() + 0x20000 + 0x100 * n;
+            EXPECT_EQ(word(all[i], base + 8), 0x1000 * n) << stage_name(all[i].stage);
+            EXPECT_EQ(word(all[i], base + 0x20), static_cast<uint32_t>(address));
+            EXPECT_EQ(word(all[i], base + 0x24), static_cast<uint32_t>(address >> 32));
+            EXPECT_EQ(word(all[i], base + 0x28), 0x40 * n);
+            EXPECT_EQ(word(all[i], base + 0x10), 0u) << "slot 1 is empty";
+            EXPECT_EQ(all[i + 1].kind, ResourceKind::storage);
+            EXPECT_EQ(all[i + 1].address, address);
+            EXPECT_EQ(all[i + 1].size, 0x40 * n);
+        }
+    };
+    submit();
+    EXPECT_EQ(seen.size(), std::size(stages));
+}
+
+TEST_F(Replay, SampleRowsFollowTheTargets) { // B-009: {samples - 1, log2 samples, 0, 0} and positions of the pass
+    constexpr uint32_t first_words[] = {0x88888888, 0x888844cc, 0xeaa26e26, 0x359db759}; // of D3D's standard positions
+    uint32_t log2 = 0;
+    for (const int samples : {1, 2, 4, 8}) {
+        Guest<NVNtextureBuilder> b;
+        nvnTextureBuilderSetDevice(b, nullptr);
+        nvnTextureBuilderSetDefaults(b);
+        nvnTextureBuilderSetTarget(b, samples == 1 ? NVN_TEXTURE_TARGET_2D : NVN_TEXTURE_TARGET_2D_MULTISAMPLE);
+        nvnTextureBuilderSetFormat(b, NVN_FORMAT_RGBA8);
+        nvnTextureBuilderSetSize2D(b, 8, 8);
+        nvnTextureBuilderSetSamples(b, samples == 1 ? 0 : samples);
+        nvnTextureBuilderSetStorage(b, pool_->get(), 0x30000);
+        Guest<NVNtexture> t;
+        ASSERT_TRUE(nvnTextureInitialize(t, b));
+        const NVNtexture* colors[1] = {t};
+        nvnCommandBufferSetRenderTargets(cmd_, 1, colors, nullptr, nullptr, nullptr);
+        use(Stage::vertex, {});
+        use(Stage::fragment, {binding(BindingKind::driver, 0)});
+        nvnCommandBufferDrawArrays(cmd_, NVN_DRAW_PRIMITIVE_TRIANGLES, 0, 3);
+        int seen = 0;
+        backend_.on_draw = [&](const DrawCall& call) {
+            ++seen;
+            const Resource& r = (*call.work.resources)[0];
+            EXPECT_EQ(word(r, 0x620), first_words[log2]) << samples;
+            EXPECT_EQ(word(r, 0x62c), 0x88888888u);
+            EXPECT_EQ(word(r, 0x630), static_cast<uint32_t>(samples - 1));
+            EXPECT_EQ(word(r, 0x634), log2);
+            EXPECT_EQ(word(r, 0x638), 0u);
+            EXPECT_EQ(word(r, 0x63c), 0u);
+        };
+        submit();
+        EXPECT_EQ(seen, 1);
+        ++log2;
+    }
 }
 
 TEST_F(Replay, ConstantsComeFromTheCodeArea) {
@@ -289,6 +396,73 @@ TEST_F(Replay, StorageAddressFromAUniformBuffer) {
     };
     submit();
     EXPECT_TRUE(seen);
+}
+
+// B-032, B-035: addresses and handles come from uniform buffers as the commands before leave them, in one submission.
+TEST_F(Replay, HandlesAndAddressesFollowUpdatesOfTheSameSubmission) {
+    Ids ids(*pool_, 0x12000, 8, NVN_WRAP_MODE_CLAMP), others(*pool_, 0x18000, 16, NVN_WRAP_MODE_CLAMP);
+    Binding storage = binding(BindingKind::storage_in_bank, 0), texture = binding(BindingKind::texture_in_bank, 0),
+            image = binding(BindingKind::image_in_bank, 0);
+    storage.bank = texture.bank = image.bank = 3;
+    storage.offset = 0x38;
+    texture.offset = 0x40;
+    image.offset = 0x48;
+    use(Stage::compute, {storage, texture, image});
+    const uint64_t buffer = pool_->address() + 0x20000;
+    nvnCommandBufferSetTexturePool(cmd_, ids.textures);
+    nvnCommandBufferSetSamplerPool(cmd_, ids.samplers);
+    nvnCommandBufferBindUniformBuffer(cmd_, NVN_SHADER_STAGE_COMPUTE, 0, buffer, 0x100);
+    std::vector<uint64_t> expected;
+    for (uint32_t i = 0; i < 4; ++i) {
+        struct {
+            uint64_t address, texture, image;
+        } words{pool_->address() + 0x22000 + 0x1000 * i, i & 1 ? 0 : 257 | 258u << 20, i & 2 ? 257u : 0u};
+        expected.insert(expected.end(), {words.address, uint64_t{!(i & 1)}, uint64_t{(i & 2) != 0}});
+        if (i < 3) {
+            nvnCommandBufferUpdateUniformBuffer(cmd_, buffer, 0x100, 0x38, sizeof words, &words);
+        } else { // by a copy
+            std::memcpy(pool_->memory() + 0x21038, &words, sizeof words);
+            nvnCommandBufferCopyBufferToBuffer(cmd_, pool_->address() + 0x21038, buffer + 0x38, sizeof words, 0);
+        }
+        nvnCommandBufferDispatchCompute(cmd_, 1, 1, 1);
+    }
+    std::vector<uint64_t> seen;
+    backend_.on_dispatch = [&](const DispatchCall& call) {
+        const auto& r = *call.work.resources;
+        EXPECT_EQ(r[0].kind, ResourceKind::storage);
+        seen.insert(seen.end(), {r[0].address, uint64_t{r[1].kind == ResourceKind::texture},
+                                 uint64_t{r[2].kind == ResourceKind::image}});
+    };
+    submit();
+    EXPECT_EQ(seen, expected);
+}
+
+TEST_F(Replay, IdsPastTheEndAreEmptySlotsUnregisteredOnesAreErrors) { // rule 64
+    Ids ids(*pool_, 0x12000, 8, NVN_WRAP_MODE_CLAMP); // 300 ids
+    Binding t = binding(BindingKind::texture, 0, 2);
+    t.sampled = true;
+    use(Stage::compute, {t});
+    nvnCommandBufferSetTexturePool(cmd_, ids.textures);
+    nvnCommandBufferSetSamplerPool(cmd_, ids.samplers);
+    nvnCommandBufferBindTexture(cmd_, NVN_SHADER_STAGE_COMPUTE, 0, 300 | 258u << 20);
+    nvnCommandBufferBindTexture(cmd_, NVN_SHADER_STAGE_COMPUTE, 1, 257 | 4095u << 20);
+    nvnCommandBufferDispatchCompute(cmd_, 1, 1, 1);
+    int seen = 0;
+    backend_.on_dispatch = [&](const DispatchCall& call) {
+        const auto& r = *call.work.resources;
+        EXPECT_EQ(r[0].kind, seen == 0 ? ResourceKind::none : ResourceKind::texture);
+        EXPECT_EQ(r[1].kind, seen == 0 ? ResourceKind::texture : ResourceKind::none);
+        ++seen;
+    };
+    submit();
+    EXPECT_EQ(nvn::report_count(Report::id_past_pool), 2u);
+    EXPECT_EQ(nvn::report_count(Report::bad_handle), 0u);
+    nvnCommandBufferBindTexture(cmd_, NVN_SHADER_STAGE_COMPUTE, 0, 257 | 299u << 20); // a sampler nobody registered
+    nvnCommandBufferBindTexture(cmd_, NVN_SHADER_STAGE_COMPUTE, 1, 299 | 258u << 20); // a texture
+    nvnCommandBufferDispatchCompute(cmd_, 1, 1, 1);
+    submit();
+    EXPECT_EQ(seen, 2);
+    EXPECT_EQ(nvn::report_count(Report::bad_handle), 2u);
 }
 
 TEST_F(Replay, UnfillableBindingsSkipTheCallByName) {
