@@ -102,33 +102,6 @@ static_assert(static_cast<unsigned>(Op::count) <= 64);
 
 } // namespace
 
-Interpreter::Stop Interpreter::run(QueueState& state, const uint8_t* records, size_t bytes, size_t& at) {
-    at = 0;
-    while (at < bytes) {
-        nvn::RecordHeader h;
-        if (bytes - at < sizeof h)
-            return Stop::damage;
-        std::memcpy(&h, records + at, sizeof h);
-        const size_t n = size_t{h.words} * 4;
-        if (n < sizeof h || n > bytes - at) {
-            report(Report::bad_command, "record of %zu bytes with %zu left", n, bytes - at);
-            return Stop::damage;
-        }
-        ++counts_.records;
-        state.pipeline_changes += h.op < static_cast<unsigned>(Op::count) ? kDecidesPipeline >> h.op & 1 : 1;
-        if (!execute(state, static_cast<Op>(h.op), records + at, n)) {
-            report(Report::bad_command, "record %u of %zu bytes", h.op, n);
-            return Stop::damage;
-        }
-        if (blocked_) [[unlikely]] {
-            blocked_ = false;
-            return Stop::blocked;
-        }
-        at += n;
-    }
-    return Stop::end;
-}
-
 namespace {
 
 void put_handle(StageSlots& s, nvn::HandleKind kind, uint32_t index, uint32_t handle) {
@@ -191,6 +164,50 @@ bool bind_buffers(QueueState& state, const uint8_t* record, size_t bytes) {
     }
     return true;
 }
+
+bool bind_handle(QueueState& state, const uint8_t* record, size_t bytes) {
+    nvn::BindHandleRecord r;
+    if (!get(r, record, bytes) || r.stage >= kStageCount)
+        return false;
+    put_handle(state.stages[r.stage], r.kind, r.index, r.handle);
+    return true;
+}
+
+} // namespace
+
+Interpreter::Stop Interpreter::run(QueueState& state, const uint8_t* records, size_t bytes, size_t& at) {
+    at = 0;
+    while (at < bytes) {
+        nvn::RecordHeader h;
+        if (bytes - at < sizeof h)
+            return Stop::damage;
+        std::memcpy(&h, records + at, sizeof h);
+        const size_t n = size_t{h.words} * 4;
+        if (n < sizeof h || n > bytes - at) {
+            report(Report::bad_command, "record of %zu bytes with %zu left", n, bytes - at);
+            return Stop::damage;
+        }
+        ++counts_.records;
+        state.pipeline_changes += h.op < static_cast<unsigned>(Op::count) ? kDecidesPipeline >> h.op & 1 : 1;
+        // Two kinds of record are most of a list: they are spared the frame that the others need.
+        const Op op = static_cast<Op>(h.op);
+        const bool done = op == Op::bind_handle    ? bind_handle(state, records + at, n)
+                          : op == Op::bind_buffers ? bind_buffers(state, records + at, n)
+                                                   : execute(state, op, records + at, n);
+        if (!done) {
+            report(Report::bad_command, "record %u of %zu bytes", h.op, n);
+            return Stop::damage;
+        }
+        if (blocked_) [[unlikely]] {
+            blocked_ = false;
+            return Stop::blocked;
+        }
+        at += n;
+    }
+    return Stop::end;
+}
+
+namespace {
 
 bool set_render_targets(QueueState& state, const uint8_t* record, size_t bytes) {
     nvn::RenderTargetsRecord r;
@@ -258,13 +275,6 @@ bool Interpreter::execute(QueueState& state, Op op, const uint8_t* record, size_
     uint32_t first = 0, count = 0;
     switch (op) {
     case Op::nop: return true;
-    case Op::bind_handle: {
-        nvn::BindHandleRecord r;
-        if (!get(r, record, bytes) || r.stage >= kStageCount)
-            return false;
-        put_handle(state.stages[r.stage], r.kind, r.index, r.handle);
-        return true;
-    }
     case Op::bind_handles: {
         nvn::BindHandlesRecord r;
         if (!get(r, record, bytes) || r.stage >= kStageCount || r.count > nvn::kMaxHandlesPerBind ||
@@ -277,7 +287,8 @@ bool Interpreter::execute(QueueState& state, Op op, const uint8_t* record, size_
         }
         return true;
     }
-    case Op::bind_buffers: return bind_buffers(state, record, bytes);
+    case Op::bind_handle:
+    case Op::bind_buffers: return false; // run() does these
     case Op::bind_program: {
         nvn::BindProgramRecord r;
         if (!get(r, record, bytes))
@@ -545,9 +556,14 @@ void Interpreter::draw(QueueState& state, DrawCall& call, NVNdrawPrimitive primi
     std::array<uint32_t, 8> ids{};
     CallParameters parameters;
     parameters.base_instance = call.base_instance;
-    for (uint32_t i = 0; i < kMaxColors; ++i)
-        if (state.targets.has_color(i))
-            parameters.samples = std::max<uint32_t>(1, state.targets.colors[i].texture.samples);
+    auto& last = last_key_;
+    if (last.changes == state.pipeline_changes) {
+        parameters.samples = last.samples;
+    } else {
+        for (uint32_t i = 0; i < kMaxColors; ++i)
+            if (state.targets.has_color(i))
+                parameters.samples = std::max<uint32_t>(1, state.targets.colors[i].texture.samples);
+    }
     resources_.clear();
     scratch_.reset();
     call.work.shaders.fill({});
@@ -587,7 +603,6 @@ void Interpreter::draw(QueueState& state, DrawCall& call, NVNdrawPrimitive primi
     }
     call.work.resources = &resources_;
     const bool depth_zero = Host::get().depth_mode == NVN_DEPTH_MODE_NEAR_IS_ZERO;
-    auto& last = last_key_;
     uint32_t other_ids = 0;
     for (size_t i = 0; i < ids.size(); ++i)
         other_ids |= ids[i] ^ last.ids[i];
@@ -595,6 +610,7 @@ void Interpreter::draw(QueueState& state, DrawCall& call, NVNdrawPrimitive primi
         last.vertex_inputs != vertex_inputs || last.depth_zero != depth_zero) {
         last.key = pipeline_key(state.raster, state.targets, primitive, ids, vertex_inputs, depth_zero);
         last.changes = state.pipeline_changes;
+        last.samples = parameters.samples;
         last.primitive = primitive;
         last.ids = ids;
         last.vertex_inputs = vertex_inputs;

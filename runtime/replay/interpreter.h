@@ -90,6 +90,7 @@ class Interpreter final : public nvn::Executor {
         uint64_t changes = ~uint64_t{0};
         std::array<uint32_t, 8> ids{};
         uint32_t vertex_inputs = 0;
+        uint32_t samples = 1; // of the targets
         NVNdrawPrimitive primitive = NVN_DRAW_PRIMITIVE_POINTS;
         bool depth_zero = false;
         PipelineKey key;
