@@ -2,6 +2,7 @@
 #include "runtime/nvn/virtual_pool.h"
 #include "tests/nvn/guest.h"
 #include <atomic>
+#include <functional>
 #include <random>
 #include <thread>
 
@@ -250,6 +251,77 @@ TEST_F(VirtualPools, LookUpsSeeTheOldRunsOrTheNew) {
 }
 
 // Streamed textures: made before anything is mapped, tail first, finer levels later.
+// A replay that only watches: `removed` is called where the real one waits for the GPU.
+struct Watcher final : Executor {
+    std::function<void(const PoolInfo&)> removed;
+    std::vector<PoolInfo> added;
+    void pool_added(const PoolInfo& p) override { added.push_back(p); }
+    void pool_removed(const PoolInfo& p) override {
+        if (removed)
+            removed(p);
+    }
+    void queue_added(uint32_t) override {}
+    void queue_removed(uint32_t) override {}
+    void program_removed(uint32_t) override {}
+    void submit(uint32_t, const NVNcommandHandle*, int) override {}
+    void flush() override {}
+    void store_texture(const TextureDesc&) override {}
+    uint64_t fence_receipt(uint32_t) override { return 1; }
+    void wait_receipt(uint32_t, uint64_t) override {}
+    bool receipt_done(uint64_t) override { return true; }
+    uint64_t present(uint32_t, const Present&) override { return 1; }
+    void publish_signals() override {}
+    void advance() override {}
+    bool await_receipt(uint64_t, uint64_t) override { return true; }
+    void finish(uint32_t) override {}
+};
+
+// Rules 19 to 21: until the GPU has passed them, unmapped pages keep their bytes; for look-ups they are holes at once,
+// and what stays mapped is there before the old run goes.
+TEST_F(VirtualPools, UnmappedPagesStayUntilTheGpuHasPassedThem) {
+    Watcher watcher;
+    Host::get().set_executor(&watcher);
+    {
+        GuestPool p = physical(0x20000);
+        Virtual v(0x10000);
+        const uint64_t base = v.address();
+        ASSERT_TRUE(v.map(p.get(), 0, 0x1000, 0x4000));
+        std::memset(p.memory(), 0x5a, 0x4000);
+        int waits = 0;
+        watcher.added.clear();
+        watcher.removed = [&](const PoolInfo& run) {
+            ++waits;
+            EXPECT_EQ(reinterpret_cast<uint64_t>(run.memory), base + 0x1000);
+            EXPECT_EQ(run.size, 0x4000u);
+            uint8_t through_table[0x4000];
+            EXPECT_TRUE(Host::get().read_guest(base + 0x1000, through_table, sizeof through_table));
+            for (size_t i = 0; i < sizeof through_table; ++i) {
+                ASSERT_EQ(run.memory[i], 0x5a) << "the GPU may read it still";
+                ASSERT_EQ(through_table[i], i / 0x1000 == 1 ? 0 : 0x5a) << "the second page is a hole";
+            }
+            ASSERT_EQ(watcher.added.size(), 2u);
+            EXPECT_TRUE(Host::get().pool_at(base + 0x1000, 0x1000));
+            EXPECT_FALSE(Host::get().pool_at(base + 0x2000));
+            EXPECT_TRUE(Host::get().pool_at(base + 0x3000, 0x2000));
+        };
+        ASSERT_TRUE(v.map(nullptr, 0, 0x2000, 0x1000));
+        EXPECT_EQ(waits, 1);
+        EXPECT_TRUE(Host::get().in_reservation(base + 0x2000));
+        // A page mapped anew waits the same way before it names other memory.
+        std::memset(p.memory() + 0x10000, 0x77, 0x1000);
+        watcher.removed = [&](const PoolInfo& run) {
+            ++waits;
+            for (size_t i = 0; i < run.size; i += 64)
+                ASSERT_EQ(run.memory[i], 0x5a);
+        };
+        ASSERT_TRUE(v.map(p.get(), 0x10000, 0x1000, 0x1000));
+        EXPECT_EQ(waits, 2);
+        EXPECT_EQ(*reinterpret_cast<const uint8_t*>(base + 0x1000), 0x77);
+        watcher.removed = nullptr;
+    }
+    Host::get().set_executor(nullptr);
+}
+
 TEST_F(VirtualPools, TexturesReadThroughThePageTable) {
     GuestPool p = physical(0x80000);
     Virtual v(0x100000);
