@@ -18,6 +18,7 @@ Result<void> raw_memory(ShaderModule& shader);
 Result<void> bind_constant_banks(ShaderModule& shader);
 Result<void> resolve_vertices(ShaderModule& shader);
 Result<void> emit_passthrough(ShaderModule& shader);
+Result<void> merge_switches(ShaderModule& shader);
 Result<void> float_values(ShaderModule& shader);
 Result<void> fill_interface(ShaderModule& shader);
 

@@ -25,6 +25,7 @@ constexpr Pass kPasses[] = {
     {"remove_dead_code", remove_dead_code},       // so that words only addresses were made of bind nothing
     {"raw_memory", raw_memory},                   // what no buffer stands behind
     {"bind_constant_banks", bind_constant_banks}, // uniform buffers and driver words
+    {"merge_switches", merge_switches},           // of accesses that choose alike
     {"float_values", float_values},               // types for merged registers
     {"fill_interface", fill_interface},
 };

@@ -103,6 +103,30 @@ TEST(FloatValues, MergedFloatsKeepTheirTypeAndIntegersTheirs) {
     EXPECT_TRUE(verified) << (verified ? "" : verified.error().text());
 }
 
+TEST(MergeSwitches, WordsOfAWideLoadShareOneChoice) {
+    const auto load = [](const char* name, const char* from, const char* offset, const char* next) {
+        const std::string n = name;
+        return "  switch i32 %i, label %" + n + "1 [ i32 0, label %" + n + "0 ]\n" + n + "0:\n  %v" + n + "0 = call i32 @dmsh.ssbo.load.i32(i32 0, i32 " + offset +
+               ")\n  br label %" + next + "\n" + n + "1:\n  %v" + n + "1 = call i32 @dmsh.ssbo.load.i32(i32 1, i32 " + offset + ")\n  br label %" + next + "\n" + next +
+               ":\n  %r" + n + " = phi i32 [ %v" + n + "0, %" + n + "0 ], [ %v" + n + "1, %" + n + "1 ]\n" + from;
+    };
+    const std::string head = "  %i = call i32 @dmsh.special(i32 1)\n  %o = call i32 @dmsh.special(i32 2)\n";
+    const std::string tail = "  %s = add i32 %ra, %rb\n  call void @dmsh.shared.store.i32(i32 0, i32 %s)\n  ret void";
+    auto s = shader_from(head + load("a", "  %o4 = add i32 %o, 4\n", "%o", "t") + load("b", "", "%o4", "e") + tail, Stage::compute);
+    const std::string text = after(s, merge_switches);
+    EXPECT_EQ(count(text, "switch i32"), 1u);
+    EXPECT_EQ(count(text, "call i32 @dmsh.ssbo.load"), 4u);
+    const auto verified = verify_shader(s, false);
+    EXPECT_TRUE(verified) << (verified ? "" : verified.error().text());
+    // A store between the two reads keeps them apart, and so does an offset that the first read gives.
+    auto stored = shader_from(head + load("a", "  %o4 = add i32 %o, 4\n  call void @dmsh.ssbo.store.i32(i32 0, i32 %o4, i32 %ra)\n", "%o", "t") +
+                                  load("b", "", "%o4", "e") + tail,
+                              Stage::compute);
+    EXPECT_EQ(count(after(stored, merge_switches), "switch i32"), 2u);
+    auto chained = shader_from(head + load("a", "  %o4 = add i32 %ra, 4\n", "%o", "t") + load("b", "", "%o4", "e") + tail, Stage::compute);
+    EXPECT_EQ(count(after(chained, merge_switches), "switch i32"), 2u);
+}
+
 TEST(Guards, SelectBehindItsOwnBranchIsResolved) {
     auto s = shader_from("  %p = call i1 @dmsh.helper()\n  %n = xor i1 %p, true\n  %a = call i32 "
                          "@dmsh.special(i32 1)\n  %v = select i1 %p, i32 %a, i32 7\n"

@@ -114,7 +114,7 @@ uint32_t SpirvEmitter::ext(uint32_t type, GLSLstd450 inst, llvm::ArrayRef<uint32
     return interpolates ? append(head, type, words) : once(head, type, words, false);
 }
 
-// The id of the same operation made before in this block or, but for `here_only`, in the first; else a new one.
+// The id of the same operation made before in this block or, but for `here_only`, in one that comes before it on every way; else a new one.
 uint32_t SpirvEmitter::once(uint32_t head, uint32_t type, llvm::ArrayRef<uint32_t> operands, bool here_only) {
     uint32_t h = kHashSeed;
     const auto mix = [&h](uint32_t w) { h = (h ^ w) * kHashFactor, h ^= h >> 13; };
@@ -127,7 +127,7 @@ uint32_t SpirvEmitter::once(uint32_t head, uint32_t type, llvm::ArrayRef<uint32_
     uint32_t& chain = chains_[h % kChains];
     for (uint32_t n = chain; n; n = made_[n - 1].next) {
         const Made& m = made_[n - 1];
-        if (m.hash != h || (m.block != current_ && (m.block != entry_ || here_only)))
+        if (m.hash != h || (m.block != current_ && (here_only || !llvm::is_contained(outer_, m.block))))
             continue;
         const uint32_t* d = &body_[m.at];
         if (d[0] == head && d[1] == type && std::equal(operands.begin(), operands.end(), d + 3))

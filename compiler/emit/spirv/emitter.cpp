@@ -160,6 +160,44 @@ uint32_t SpirvEmitter::condition_of(const llvm::Instruction& t) {
     return fail("terminator " + std::string(t.getOpcodeName()) + " is not implemented");
 }
 
+// The block being written is a header: all of its construct and what follows the merge come after it.
+void SpirvEmitter::open_construct(uint32_t merge) {
+    outer_.push_back(current_);
+    constructs_.emplace_back(merge, outer_.size());
+}
+
+// A label of a construct's parts, or its merge.
+void SpirvEmitter::enter_label(uint32_t label) {
+    for (size_t k = constructs_.size(); k-- > 0;)
+        if (constructs_[k].first == label) {
+            outer_.resize(constructs_[k].second);
+            constructs_.resize(k);
+            begin_block(label);
+            return;
+        }
+    if (!constructs_.empty())
+        outer_.resize(constructs_.back().second);
+    begin_block(label);
+}
+
+// What every case of a choice among bindings computes from the offset is computed once, before it. Unread results go (drop_unread).
+void SpirvEmitter::prepare_choice(const llvm::SwitchInst& sw) {
+    const llvm::BasicBlock* first = sw.getSuccessor(0);
+    for (const llvm::Instruction& inst : *first) {
+        const auto id = intrinsic_of(inst);
+        if (!id || (*id != Intrinsic::ubo_load && (*id < Intrinsic::ssbo_load_8 || *id > Intrinsic::ssbo_store_32)))
+            continue;
+        const llvm::Value* offset = inst.getOperand(1);
+        const auto* from = llvm::dyn_cast<llvm::Instruction>(offset);
+        if (!from || from->getParent() == first || (!values_.count(offset) && !demoted_.count(offset)))
+            continue;
+        if (*id == Intrinsic::ubo_load)
+            uniform_row(offset, row_place(offset, layout_));
+        else
+            shifted(offset, 2);
+    }
+}
+
 void SpirvEmitter::emit_flow(const FlowProgram& program) {
     if (program.merges_paths)
         find_demoted(program);
@@ -170,7 +208,10 @@ void SpirvEmitter::emit_flow(const FlowProgram& program) {
         l = b_.new_id();
     entry_ = b_.new_id();
     current_ = entry_;
-    const auto merge = [&](uint32_t label) { effect(spv::OpSelectionMerge, {labels[label], 0}); };
+    const auto merge = [&](uint32_t label) {
+        open_construct(labels[label]);
+        effect(spv::OpSelectionMerge, {labels[label], 0});
+    };
     std::vector<bool> written(blocks_.size());
     counts_.selectors = program.selector_count;
     for (const FlowOp& o : program.ops) {
@@ -185,7 +226,7 @@ void SpirvEmitter::emit_flow(const FlowProgram& program) {
             store(selectors_[o.reset], uc(0));
         switch (o.kind) {
         case FlowOp::code: emit_block(*blocks_[o.node]); break;
-        case FlowOp::label: begin_block(labels[o.a]); break;
+        case FlowOp::label: enter_label(labels[o.a]); break;
         case FlowOp::branch: effect(spv::OpBranch, {labels[o.a]}); break;
         case FlowOp::cond: {
             const uint32_t c = condition_of(*blocks_[o.node]->getTerminator());
@@ -199,6 +240,7 @@ void SpirvEmitter::emit_flow(const FlowProgram& program) {
                 fail("terminator with several successors is not a switch");
                 return;
             }
+            prepare_choice(*sw);
             const bool wide = sw->getCondition()->getType()->getIntegerBitWidth() > 32;
             llvm::SmallVector<uint32_t, 64> words{value(sw->getCondition()),
                                                   labels[program.targets[o.first]]};
@@ -231,6 +273,7 @@ void SpirvEmitter::emit_flow(const FlowProgram& program) {
             break;
         case FlowOp::loop:
             effect(spv::OpBranch, {labels[o.a]});
+            open_construct(labels[o.merge]);
             begin_block(labels[o.a]);
             effect(spv::OpLoopMerge, {labels[o.merge], labels[o.b], 0});
             effect(spv::OpBranch, {labels[o.c]});

@@ -104,7 +104,15 @@ class SpirvEmitter {
     // ---- memory.cpp ----
     bool emit_memory(const llvm::CallInst& call, Intrinsic id);
     enum class Memory : uint8_t { ssbo, shared, local };
-    uint32_t uniform_word(uint32_t binding, const llvm::Value* offset);
+    uint32_t uniform_word(uint32_t binding, const llvm::Value* offset, bool as_float); // a word; as_float: cast from one, which folds
+    // Where a word of a uniform block lies, if it is known which of its row's: in row `row` behind `base`, which is a multiple of a row
+    // or null for none.
+    struct RowPlace {
+        const llvm::Value* base;
+        uint32_t row, component;
+    };
+    static std::optional<RowPlace> row_place(const llvm::Value* offset, const llvm::DataLayout& layout);
+    uint32_t uniform_row(const llvm::Value* offset, const std::optional<RowPlace>& place);
     void find_rows(const llvm::BasicBlock& block);
     uint32_t storage_variable(uint32_t binding);
     uint32_t storage64_variable(uint32_t binding);
@@ -214,6 +222,13 @@ class SpirvEmitter {
     };
     std::vector<Made> made_;
     std::vector<uint32_t> chains_, defs_; // defs_: by id, place in body_ + 1
+    // Blocks before the one being written on every way to it: `outer_` by label, and for each construct that is open its merge label
+    // and how many of them lie outside of it.
+    llvm::SmallVector<uint32_t, 16> outer_;
+    llvm::SmallVector<std::pair<uint32_t, size_t>, 16> constructs_;
+    void open_construct(uint32_t merge);
+    void enter_label(uint32_t label);
+    void prepare_choice(const llvm::SwitchInst& sw);
     llvm::SmallVector<uint32_t, 0> exact_;
     llvm::SmallDenseSet<uint32_t, 8> unchanging_, handles_; // variables: built-in inputs; images and samplers
     uint32_t u32_ = 0, f32_ = 0, bool_ = 0;

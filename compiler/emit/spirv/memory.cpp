@@ -17,21 +17,6 @@ std::pair<const llvm::Value*, uint32_t> base_and_step(const llvm::Value* offset,
 
 constexpr unsigned kRowShift = 4; // uniform blocks are rows of 16 bytes
 
-// Where a word of a uniform block lies, if it is known which of its row's: in row `row` behind `base`, which is a multiple of a row or
-// null for none.
-struct RowPlace {
-    const llvm::Value* base;
-    uint32_t row, component;
-};
-std::optional<RowPlace> row_place(const llvm::Value* offset, const llvm::DataLayout& layout) {
-    if (const auto* k = llvm::dyn_cast<llvm::ConstantInt>(offset))
-        return RowPlace{nullptr, static_cast<uint32_t>(k->getZExtValue()) >> kRowShift, static_cast<uint32_t>(k->getZExtValue()) >> 2 & 3};
-    const auto [base, step] = base_and_step(offset, 2);
-    if (llvm::computeKnownBits(base, layout).countMinTrailingZeros() < kRowShift)
-        return std::nullopt;
-    return RowPlace{base, static_cast<uint32_t>(static_cast<int32_t>(step) >> kRowShift), step >> 2 & 3};
-}
-
 } // namespace
 
 const Binding* SpirvEmitter::binding_at(const llvm::Value* operand, uint32_t& index) {
@@ -69,6 +54,25 @@ uint32_t SpirvEmitter::shifted(const llvm::Value* offset, uint32_t shift) {
     return op(spv::OpShiftRightLogical, u32(), {value(offset), uc(shift)});
 }
 
+std::optional<SpirvEmitter::RowPlace> SpirvEmitter::row_place(const llvm::Value* offset, const llvm::DataLayout& layout) {
+    if (const auto* k = llvm::dyn_cast<llvm::ConstantInt>(offset))
+        return RowPlace{nullptr, static_cast<uint32_t>(k->getZExtValue()) >> kRowShift, static_cast<uint32_t>(k->getZExtValue()) >> 2 & 3};
+    const auto [base, step] = base_and_step(offset, 2);
+    if (llvm::computeKnownBits(base, layout).countMinTrailingZeros() < kRowShift)
+        return std::nullopt;
+    return RowPlace{base, static_cast<uint32_t>(static_cast<int32_t>(step) >> kRowShift), step >> 2 & 3};
+}
+
+// The row's number, clamped: wild rows become one behind any smaller buffer, for byte offsets of 32 bits must not wrap on the device.
+uint32_t SpirvEmitter::uniform_row(const llvm::Value* offset, const std::optional<RowPlace>& place) {
+    uint32_t row;
+    if (place) // an arithmetic shift: bases may lie below the buffer
+        row = op(spv::OpIAdd, u32(), {op(spv::OpShiftRightArithmetic, u32(), {value(place->base), uc(kRowShift)}), uc(place->row)});
+    else
+        row = op(spv::OpShiftRightLogical, u32(), {value(offset), uc(kRowShift)});
+    return ext(u32(), GLSLstd450UMin, {row, uc(kUniformBufferBytes / 16 - 1)});
+}
+
 // Counts which words of each uniform row a block reads where that is known.
 void SpirvEmitter::find_rows(const llvm::BasicBlock& block) {
     rows_.clear();
@@ -87,7 +91,7 @@ void SpirvEmitter::find_rows(const llvm::BasicBlock& block) {
 
 // Uniform blocks are arrays of uvec4: their elements must lie 16 bytes apart. A row of which a block reads several words is loaded
 // once; one that the first block has loaded is there for all.
-uint32_t SpirvEmitter::uniform_word(uint32_t binding, const llvm::Value* offset) {
+uint32_t SpirvEmitter::uniform_word(uint32_t binding, const llvm::Value* offset, bool as_float) {
     UniformBlock& block = uniforms_[binding];
     if (!block.variable)
         block.variable = b_.new_id();
@@ -100,12 +104,7 @@ uint32_t SpirvEmitter::uniform_word(uint32_t binding, const llvm::Value* offset)
         row = uc(*k >> kRowShift);
     } else {
         block.words = kUniformBufferBytes / 4;
-        if (place) // an arithmetic shift: bases may lie below the buffer
-            row = op(spv::OpIAdd, u32(), {op(spv::OpShiftRightArithmetic, u32(), {value(place->base), uc(kRowShift)}), uc(place->row)});
-        else
-            row = op(spv::OpShiftRightLogical, u32(), {value(offset), uc(kRowShift)});
-        // Wild rows become one behind any smaller buffer: byte offsets of 32 bits must not wrap on the device.
-        row = ext(u32(), GLSLstd450UMin, {row, uc(kUniformBufferBytes / 16 - 1)});
+        row = uniform_row(offset, place);
     }
     if (place) {
         const std::pair<const llvm::Value*, uint64_t> key{place->base, uint64_t{binding} << 32 | place->row};
@@ -116,6 +115,8 @@ uint32_t SpirvEmitter::uniform_word(uint32_t binding, const llvm::Value* offset)
         if (several || entry_rows_.count(key)) {
             const uint32_t rows = b_.pointer_type(spv::StorageClassUniform, vec(u32(), 4));
             const uint32_t whole = load(vec(u32(), 4), op(spv::OpAccessChain, rows, {block.variable, uc(0), row}));
+            if (!as_float)
+                return op(spv::OpCompositeExtract, u32(), {whole, place->component});
             const uint32_t floats = op(spv::OpBitcast, vec(f32(), 4), {whole});
             return to_bits(op(spv::OpCompositeExtract, f32(), {floats, place->component}));
         }
@@ -326,7 +327,7 @@ bool SpirvEmitter::emit_memory(const llvm::CallInst& call, Intrinsic id) {
     switch (id) {
     case Intrinsic::ubo_load:
         if (buffer())
-            define(&call, uniform_word(index, arg(1)));
+            define(&call, uniform_word(index, arg(1), llvm::any_of(call.users(), [](const llvm::User* u) { return u->getType()->isFloatTy(); })));
         return true;
     case Intrinsic::ssbo_load_8:
     case Intrinsic::ssbo_load_16:
