@@ -1,36 +1,7 @@
 // Windows, events, device tables of both consoles, remaining builders; and that recording takes no heap memory.
 #include "runtime/nvn/recorder.h"
+#include "tests/nvn/count_allocations.h"
 #include "tests/nvn/guest.h"
-#include <atomic>
-#include <new>
-
-namespace {
-
-std::atomic<uint64_t> g_allocations{0};
-
-} // namespace
-
-// The operators below are a pair; g++ sees them inlined apart.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-#endif
-
-void* operator new(size_t bytes) {
-    ++g_allocations;
-    if (void* p = std::malloc(bytes ? bytes : 1))
-        return p;
-    std::abort();
-}
-void* operator new[](size_t bytes) { return operator new(bytes); }
-void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
-    ++g_allocations;
-    return std::malloc(bytes ? bytes : 1);
-}
-void* operator new[](size_t bytes, const std::nothrow_t& t) noexcept { return operator new(bytes, t); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, size_t) noexcept { std::free(p); }
-void operator delete[](void* p, size_t) noexcept { std::free(p); }
 
 namespace dmsh::nvn {
 namespace {

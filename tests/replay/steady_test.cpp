@@ -2,27 +2,8 @@
 // execution.
 #include "runtime/replay/interpreter.h"
 #include "runtime/replay/null/null_backend.h"
+#include "tests/nvn/count_allocations.h"
 #include "tests/nvn/guest.h"
-#include <atomic>
-#include <new>
-
-namespace {
-
-std::atomic<uint64_t> g_allocations{0};
-
-} // namespace
-
-void* operator new(size_t bytes) {
-    ++g_allocations;
-    if (void* p = std::malloc(bytes ? bytes : 1))
-        return p;
-    std::abort();
-}
-void* operator new[](size_t bytes) { return operator new(bytes); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, size_t) noexcept { std::free(p); }
-void operator delete[](void* p, size_t) noexcept { std::free(p); }
 
 namespace dmsh::replay {
 namespace {
