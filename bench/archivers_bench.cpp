@@ -3,11 +3,18 @@
 #include "archivers/core/find_magic.h"
 #include "archivers/nvn/prepare_program.h"
 #include "archivers/scan/scan.h"
+#include "tests/writers/codecs.h"
+#include "tests/writers/nintendo_archives.h"
 #include "tests/writers/sample.h"
+#include <atomic>
 #include <benchmark/benchmark.h>
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <libdeflate.h>
 #include <random>
+#include <thread>
 #include <unistd.h>
-#include <zstd.h>
 
 namespace dmsh {
 namespace {
@@ -121,32 +128,195 @@ BENCHMARK(ScanSarcInYaz0);
 BENCHMARK(ScanSarcInZstd);
 BENCHMARK(ScanGlslcOutputs);
 
-// The whole scan over an image of many files; the argument is the number of workers.
-void ScanRomfs(benchmark::State& state) {
-    static const std::string path = [] {
-        std::vector<Member> files;
-        for (unsigned i = 0; i < 64; ++i) {
-            const Data b = many_shaders(20);
-            files.push_back({"dir/f" + std::to_string(i), i % 2 ? writers::zstd(b, 3) : writers::yaz0(b)});
-        }
-        const Data image = writers::romfs(files);
-        std::string name = "/tmp/dmsh_bench_XXXXXX";
-        const int fd = mkstemp(name.data());
-        if (fd < 0 || write(fd, image.data(), image.size()) != static_cast<ssize_t>(image.size()))
+// A file that goes with the process.
+class Temporary {
+  public:
+    explicit Temporary(std::span<const uint8_t> data) {
+        const int fd = mkstemp(path.data());
+        if (fd < 0 || write(fd, data.data(), data.size()) != static_cast<ssize_t>(data.size()))
             std::abort();
         close(fd);
-        return name;
-    }();
+    }
+    ~Temporary() { unlink(path.c_str()); }
+    std::string path = "/tmp/dmsh_bench_XXXXXX";
+};
+
+double seconds_of(const std::function<void()>& work) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Times both in turn, so that a busy machine slows both, and reports the best of each and their ratio.
+void ratio(benchmark::State& state, uint64_t bytes, const std::function<void()>& codec, const std::function<void()>& scan) {
+    double best_codec = 1e9, best_scan = 1e9;
+    for (auto _ : state) {
+        best_codec = std::min(best_codec, seconds_of(codec));
+        best_scan = std::min(best_scan, seconds_of(scan));
+    }
+    const auto n = static_cast<double>(bytes);
+    state.counters["codec_MB/s"] = n / best_codec / 1e6;
+    state.counters["scan_MB/s"] = n / best_scan / 1e6;
+    state.counters["ratio"] = best_codec / best_scan;
+}
+
+uint64_t scan_path(const std::string& path, unsigned workers) {
     ScanOptions options;
     options.paths = {path};
-    options.workers = static_cast<unsigned>(state.range(0));
-    uint64_t found = 0;
-    for (auto _ : state)
-        found = scan(options)->found;
-    state.counters["shaders/s"] =
-        benchmark::Counter(static_cast<double>(found), benchmark::Counter::kIsIterationInvariantRate);
+    options.workers = workers;
+    options.keep_bytes = false;
+    const auto r = scan(options);
+    if (!r || !r->errors.empty())
+        std::abort();
+    return r->found;
 }
-BENCHMARK(ScanRomfs)->Arg(1)->Arg(2)->UseRealTime();
+
+// Runs body(i) for every i on two threads, as the codec alone would run.
+void on_two(size_t count, const std::function<void(size_t)>& body) {
+    std::atomic<size_t> next{0};
+    const auto work = [&] {
+        for (size_t i; (i = next.fetch_add(1)) < count;)
+            body(i);
+    };
+    std::thread other(work);
+    work();
+    other.join();
+}
+
+// 10,000 BNSH of two stages, 25 to an archive, each archive packed: a RomFS of 400 files.
+constexpr unsigned kArchives = 400, kInArchive = 25;
+
+struct PackedRomfs {
+    std::vector<Data> streams; // what the codec alone decodes
+    uint64_t bytes = 0;        // decoded
+    std::unique_ptr<Temporary> image;
+};
+
+PackedRomfs packed_romfs(const std::function<Data(const std::vector<Member>&, PackedRomfs&)>& archive) {
+    PackedRomfs p;
+    std::vector<Member> files;
+    unsigned counter = 0;
+    for (unsigned i = 0; i < kArchives; ++i) {
+        std::vector<Member> members;
+        for (unsigned k = 0; k < kInArchive; ++k) {
+            std::vector<writers::Pair> stages = {writers::sample_pair("vs_mvp_matrices"),
+                                                 writers::sample_pair("real_fs_parallax_occlusion")};
+            ++counter;
+            for (writers::Pair& s : stages)
+                std::memcpy(s.control.data() + 0x7d0, &counter, 4);
+            members.push_back({"s" + std::to_string(k) + ".bnsh", writers::bnsh(std::vector<std::vector<writers::Pair>>{stages})});
+        }
+        files.push_back({"dir/f" + std::to_string(i), archive(members, p)});
+    }
+    p.image = std::make_unique<Temporary>(writers::romfs(files));
+    return p;
+}
+
+void BnshInSarcInYaz0(benchmark::State& state) {
+    static const PackedRomfs p = packed_romfs([](const std::vector<Member>& members, PackedRomfs& out) {
+        const Data d = writers::sarc(members);
+        out.bytes += d.size();
+        out.streams.push_back(writers::yaz0(d));
+        return out.streams.back();
+    });
+    ratio(
+        state, p.bytes,
+        [] {
+            on_two(p.streams.size(), [](size_t i) {
+                WorkBudget budget(p.streams[i].size());
+                benchmark::DoNotOptimize(decode_yaz0(p.streams[i], budget));
+            });
+        },
+        [] { benchmark::DoNotOptimize(scan_path(p.image->path, 2)); });
+}
+BENCHMARK(BnshInSarcInYaz0)->Iterations(5)->UseRealTime();
+
+void BnshInBeaInZstd(benchmark::State& state) {
+    static const PackedRomfs p = packed_romfs([](const std::vector<Member>& members, PackedRomfs& out) {
+        std::vector<writers::BeaEntry> entries;
+        for (const Member& m : members) {
+            out.bytes += m.data.size();
+            out.streams.push_back(writers::zstd(m.data, 9));
+            entries.push_back({m.name, m.data});
+        }
+        return writers::bea(entries, 0x60000);
+    });
+    ratio(
+        state, p.bytes,
+        [] {
+            on_two(p.streams.size(), [](size_t i) {
+                WorkBudget budget(~uint64_t{0});
+                benchmark::DoNotOptimize(decode_zstd(p.streams[i], budget));
+            });
+        },
+        [] { benchmark::DoNotOptimize(scan_path(p.image->path, 2)); });
+}
+BENCHMARK(BnshInBeaInZstd)->Iterations(5)->UseRealTime();
+
+void DecodeCrilayla(benchmark::State& state) {
+    static const Data packed = writers::crilayla(shaders());
+    for (auto _ : state) {
+        WorkBudget budget(packed.size());
+        benchmark::DoNotOptimize(decode_crilayla(packed, budget));
+    }
+    state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * shaders().size()));
+}
+BENCHMARK(DecodeCrilayla);
+
+// Ours against libdeflate called with nothing around it.
+void Gzip(benchmark::State& state) {
+    static const Data packed = writers::gzip(shaders());
+    ratio(
+        state, shaders().size(),
+        [] {
+            libdeflate_decompressor* d = libdeflate_alloc_decompressor();
+            const std::unique_ptr<uint8_t[]> out(new uint8_t[shaders().size()]);
+            size_t n = 0;
+            if (libdeflate_gzip_decompress(d, packed.data(), packed.size(), out.get(), shaders().size(), &n) != 0)
+                std::abort();
+            benchmark::DoNotOptimize(out.get());
+            libdeflate_free_decompressor(d);
+        },
+        [] {
+            WorkBudget budget(packed.size());
+            benchmark::DoNotOptimize(decode_gzip(packed, budget));
+        });
+}
+BENCHMARK(Gzip)->Iterations(30)->UseRealTime();
+
+// A sparse file: no data, no page of which can hold a shader. The codec here is memory: adding up the same pages.
+void SparseFile(benchmark::State& state) {
+    constexpr uint64_t kBytes = 20ull << 30;
+    static const Temporary file{{}};
+    if (truncate(file.path.c_str(), kBytes) != 0)
+        std::abort();
+    double best = 1e9;
+    for (auto _ : state)
+        best = std::min(best, seconds_of([] { benchmark::DoNotOptimize(scan_path(file.path, 2)); }));
+    state.counters["GB/s"] = static_cast<double>(kBytes) / best / 1e9;
+}
+BENCHMARK(SparseFile)->Iterations(1)->UseRealTime();
+
+// Incompressible data from the page cache.
+void NoiseFile(benchmark::State& state) {
+    static const Temporary file{noise()};
+    double best = 1e9;
+    for (auto _ : state)
+        best = std::min(best, seconds_of([] { benchmark::DoNotOptimize(scan_path(file.path, 2)); }));
+    state.counters["GB/s"] = static_cast<double>(noise().size()) / best / 1e9;
+}
+BENCHMARK(NoiseFile)->Iterations(10)->UseRealTime();
+
+// What the process held at most so far, files' pages left out.
+void PeakMemory(benchmark::State& state) {
+    for (auto _ : state) {
+    }
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with("VmHWM:"))
+            state.counters["MB"] = std::stod(line.substr(6)) / 1024;
+}
+BENCHMARK(PeakMemory)->Iterations(1);
 
 void PrepareProgram(benchmark::State& state) {
     const writers::Pair p = writers::sample_pair("real_fs_parallax_occlusion");
