@@ -39,10 +39,15 @@ class BeaReader {
             return Error{"BEA: the entries leave the file"};
         uint64_t next = table;
         for (uint64_t i = 0; i < count; ++i) {
-            const uint64_t at = in_place ? next : b_.u64(table + 8 * i);
+            // Newer archives list their entries at +0x30, too: for those that do not lie back to back.
+            uint64_t at = in_place ? next : b_.u64(table + 8 * i);
+            if (in_place && !b_.starts_with("ASST", at))
+                at = b_.u64(listed_at(i));
             if (!b_.has(at, kEntry1) || !b_.starts_with("ASST", at))
                 return Error{"BEA: entry " + std::to_string(i) + " is not an ASST entry", {}, at};
-            const uint64_t size = in_place ? b_.u32(at + 4) : kEntry1;
+            uint64_t size = in_place ? b_.u32(at + 4) : kEntry1;
+            if (in_place && !size && i + 1 == count) // the word leads to the next entry, which the last one does not have
+                size = kEntry2;
             if (in_place && (size < kEntry2 || !b_.has(at, size)))
                 return Error{"BEA: entry " + std::to_string(i) + " has an impossible size", {}, at};
             // Data and name are an entry's last two words in both forms.
@@ -54,6 +59,12 @@ class BeaReader {
     }
 
   private:
+    // Where the array at +0x30 has the place of entry `i`; outside of the file if it cannot be.
+    uint64_t listed_at(uint64_t i) const {
+        const uint64_t array = b_.u64(0x30);
+        return b_.has(array, 8 * i + 8) ? array + 8 * i : b_.size();
+    }
+
     Result<void> entry(uint64_t i, uint64_t at, uint64_t data, uint64_t name_at) {
         std::string name(resource_name(b_, name_at));
         if (name.empty())

@@ -22,7 +22,10 @@ Result<void> read_gfpak(const Blob& in, Output& out) {
         const uint64_t record = records + i * kRecord;
         const unsigned compression = b.u8(record + 0x02);
         const uint64_t size = b.u32(record + 0x04), stored = b.u32(record + 0x08);
-        const auto bytes = in.slice(b.u64(record + 0x10), stored);
+        // 64 bits, of which some writers use the lower half and leave the upper as it is.
+        auto bytes = in.slice(b.u64(record + 0x10), stored);
+        if (!bytes)
+            bytes = in.slice(b.u32(record + 0x10), stored);
         if (!bytes)
             return Error{"GFPAK: entry " + std::to_string(i) + " leaves the archive"};
         char name[24]; // of the path only its hash is kept

@@ -2,6 +2,7 @@
 // reference/containers/nintendo.md, section 12.
 #include "archivers/core/codecs.h"
 #include "archivers/nintendo/readers.h"
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <map>
@@ -32,14 +33,24 @@ bool begins_with_tag(Bytes b) {
     return true;
 }
 
+// Files that are known by other bytes: compiler outputs, control sections, U8 archives, gzip and LZ4 streams.
+bool begins_as_known(Bytes b) {
+    constexpr uint32_t kLittle[] = {0x19866891, 0x98761234, 0x12345678, 0x12345679};
+    constexpr uint32_t kU8 = 0x55aa382d;
+    return std::find(std::begin(kLittle), std::end(kLittle), b.u32(0)) != std::end(kLittle) || b.u32be(0) == kU8 ||
+           b.u32(0) == kU8 || is_gzip(b) || is_lz4_frame(b);
+}
+
 class NarcReader {
   public:
     NarcReader(const Blob& in, Output& out) : in_(in), b_(in.bytes), out_(out) {}
 
     Result<void> read() {
-        if (!b_.has(0, kHeader) || !b_.has(0, b_.u32(0x08)))
+        // Some writers keep the first header, and it alone, in the order of their byte order mark.
+        const bool big = b_.u16(0x0c) != kHeader && b_.u16be(0x0c) == kHeader;
+        if (!b_.has(0, kHeader) || !b_.has(0, big ? b_.u32be(0x08) : b_.u32(0x08)))
             return Error{"NARC: its length leaves the file"};
-        const uint64_t ranges = b_.u16(0x0c), names = ranges + b_.u32(ranges + 4);
+        const uint64_t ranges = big ? kHeader : b_.u16(0x0c), names = ranges + b_.u32(ranges + 4);
         const uint64_t image = names + b_.u32(names + 4);
         if (!b_.starts_with("BTAF", ranges) || !b_.starts_with("BTNF", names) ||
             !b_.starts_with("GMIF", image) || !b_.has(names, b_.u32(names + 4)))
@@ -89,7 +100,7 @@ class NarcReader {
     }
 
     Result<void> member(const std::string& name, const Blob& bytes) {
-        if (!bytes.size() || begins_with_tag(bytes.bytes) || is_zstd(bytes.bytes) || is_yaz0(bytes.bytes))
+        if (!bytes.size() || begins_with_tag(bytes.bytes) || begins_as_known(bytes.bytes) || is_zstd(bytes.bytes) || is_yaz0(bytes.bytes))
             return out_.member(name, bytes.size(), bytes);
         // A packed member: one byte says how, and what its header holds is not known. A standard stream that
         // decodes whole to the member's end tells itself.

@@ -21,7 +21,11 @@ Result<void> read_u8(const Blob& in, Output& out) {
     if (!b.has(0, kHeader) || !b.has(first, bytes) || bytes < kNode)
         return Error{"U8: the node table leaves the file"};
     const uint64_t count = u32(first + 8);
-    if (u32(first) >> 24 != 1 || !count || count > bytes / kNode)
+    // The type comes first in the file; where whole words are turned round it is their upper byte all the same.
+    const bool type_low = !big && u32(first) >> 24 != 1 && (u32(first) & 255) == 1;
+    const auto type_of = [&](uint64_t node) { return type_low ? u32(node) & 255 : u32(node) >> 24; };
+    const auto name_of = [&](uint64_t node) { return type_low ? u32(node) >> 8 : u32(node) & 0xffffff; };
+    if (type_of(first) != 1 || !count || count > bytes / kNode)
         return Error{"U8: more nodes than the table can hold"};
     const uint64_t names = first + count * kNode, names_end = first + bytes;
     struct Directory {
@@ -33,7 +37,7 @@ Result<void> read_u8(const Blob& in, Output& out) {
         while (open.back().end <= i)
             open.pop_back();
         const uint64_t node = first + i * kNode;
-        const uint64_t type = u32(node) >> 24, name_at = names + (u32(node) & 0xffffff);
+        const uint64_t type = type_of(node), name_at = names + name_of(node);
         const std::string name =
             open.back().path +
             std::string(b.text(name_at, std::min(names_end > name_at ? names_end - name_at : 0, kMaxPath)));

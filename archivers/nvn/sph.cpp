@@ -1,5 +1,7 @@
 // Decodes Shader Program Headers.
 #include "archivers/nvn/sph.h"
+#include <algorithm>
+#include <bit>
 #include <cstdio>
 
 namespace dmsh {
@@ -19,32 +21,41 @@ constexpr unsigned kTextures = 0x300 / 4;
 constexpr unsigned kViewportMask = 0x3a0 / 4;
 constexpr unsigned kMapEnd = 0x3c0 / 4;
 
+// The header's bits by number, least significant of each byte first; zeros behind its end.
 class Bits {
   public:
-    explicit Bits(Bytes b) : b_(b) {}
+    explicit Bits(Bytes b) { std::memcpy(b_, b.data(), std::min<uint64_t>(b.size(), kSphBytes4)); }
+    // At most 32 bits.
     uint32_t operator()(unsigned first, unsigned count = 1) const {
-        uint32_t v = 0;
-        for (unsigned i = 0; i < count; ++i)
-            v |= static_cast<uint32_t>(b_.u8((first + i) / 8) >> (first + i) % 8 & 1) << i;
-        return v;
+        return static_cast<uint32_t>(word(first) & ((1ull << count) - 1));
+    }
+    // At least 57 bits from `first` on.
+    uint64_t word(unsigned first) const {
+        uint64_t w;
+        std::memcpy(&w, b_ + first / 8, 8);
+        return w >> first % 8;
     }
 
   private:
-    Bytes b_;
+    uint8_t b_[kSphBytes4 + 8] = {};
 };
 
+constexpr unsigned kStep = 56; // bits taken at once
+
 void read_one_bit(const Bits& bits, AttributeSet& set, unsigned base, unsigned first, unsigned end) {
-    for (unsigned a = first; a < end; ++a)
-        if (bits(base + a))
-            set.set(a);
+    for (unsigned a = first; a < end; a += kStep)
+        for (uint64_t w = bits.word(base + a) & ((1ull << std::min(kStep, end - a)) - 1); w; w &= w - 1)
+            set.set(a + static_cast<unsigned>(std::countr_zero(w)));
 }
 
 // Attributes first..end-1 in two bits each from `bit` on.
 void read_two_bits(const Bits& bits, Sph& sph, unsigned bit, unsigned first, unsigned end) {
-    for (unsigned a = first; a < end; ++a, bit += 2)
-        if (const uint32_t mode = bits(bit, 2)) {
-            sph.inputs.set(a);
-            sph.interpolation[a] = static_cast<Interpolation>(mode);
+    for (unsigned a = first; a < end; a += kStep / 2, bit += kStep)
+        for (uint64_t w = bits.word(bit) & ((1ull << std::min(kStep, 2 * (end - a))) - 1); w;) {
+            const unsigned k = static_cast<unsigned>(std::countr_zero(w)) / 2;
+            sph.inputs.set(a + k);
+            sph.interpolation[a + k] = static_cast<Interpolation>(w >> 2 * k & 3);
+            w &= ~(uint64_t{3} << 2 * k);
         }
 }
 

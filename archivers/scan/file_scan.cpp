@@ -15,6 +15,7 @@ namespace {
 constexpr uint64_t kMemberCost = 16;        // stored bytes that even an empty member stands for
 constexpr uint64_t kErrorLines = 64;        // of one file; the rest is counted
 constexpr uint64_t kPeek = 256;             // bytes of a packed member that are looked at first
+constexpr uint64_t kPeekFrom = 64ull << 10; // stored bytes from which; less is decoded as fast as looked at
 constexpr uint64_t kSplitFrom = 1ull << 20; // files from here give members to other workers
 constexpr uint64_t kTaskFrom = 8ull << 10;  // stored bytes of a member that is worth a task
 constexpr uint64_t kRange = 16ull << 20;    // of a large file that is searched by several workers
@@ -186,16 +187,9 @@ class FileScan : public Output {
 
     // A member that was given away: what open() does, in a part of its own.
     void run_member(const Blob& bytes, const Reader* as) { read(bytes, as ? *as : reader_for(bytes.bytes, name())); }
-    void run_packed(const std::string& archive, uint64_t stored, const Decode& decode, const Reader* as) {
-        const WorkQueue::Large large(shared_.queue, stored);
-        no_oodle_ = false;
-        const auto blob = decode(*this);
-        if (!blob && no_oodle_)
-            ++f_.undecoded[archive];
-        else if (!blob)
-            fail("", blob.error());
-        else
-            run_member(*blob, as);
+    void run_packed(const std::string& archive, uint64_t stored, const Decode& decode, const Reader* as, bool peeks) {
+        if (const auto blob = decoded(archive, "", stored, decode))
+            run_member(*blob, packed_as(*blob, as, peeks));
     }
 
     Result<void> member(std::string_view name, uint64_t stored, const Blob& bytes,
@@ -216,7 +210,7 @@ class FileScan : public Output {
                                const Reader* as) override {
         if (const auto go = enter(name, stored); !go || !*go)
             return go ? Result<void>() : go.error();
-        if (peek && !as) {
+        if (peek && !as && stored >= kPeekFrom) {
             const auto head = peek(kPeek);
             if (head && cannot_hold_shaders(head->bytes)) {
                 inside(name, *head, &kLeafReader);
@@ -224,20 +218,13 @@ class FileScan : public Output {
             }
         }
         if (give_away(stored)) {
-            spawn(name, stored, [archive = origin_, stored, as, decode = std::move(decode)](FileScan& s) {
-                s.run_packed(archive, stored, decode, as);
+            spawn(name, stored, [archive = origin_, stored, as, peeks = bool(peek), decode = std::move(decode)](FileScan& s) {
+                s.run_packed(archive, stored, decode, as, peeks);
             });
             return {};
         }
-        const WorkQueue::Large large(shared_.queue, stored);
-        no_oodle_ = false;
-        const auto blob = decode(*this);
-        if (!blob && no_oodle_)
-            ++f_.undecoded[origin_];
-        else if (!blob)
-            fail(name, blob.error());
-        else
-            inside(name, *blob, as);
+        if (const auto blob = decoded(origin_, name, stored, decode))
+            inside(name, *blob, packed_as(*blob, as, bool(peek)));
         if (depth_ == 0)
             file_->report(stored);
         return {};
@@ -250,11 +237,14 @@ class FileScan : public Output {
                                      static_cast<uint32_t>(f_.records.size()));
         if (first) {
             FoundRecord r;
-            r.key = program_key(s.control.bytes, s.code.bytes, shared_.store.skip());
             r.stage = s.stage;
             r.arch = s.arch;
-            r.bytes = shared_.store.put(r.key, s.control, s.code, s.cover ? inputs_of(s) : AttributeSet());
-            r.origin = s.label.empty() ? origin_ : origin_ + " (" + printable(s.label) + ")";
+            r.bytes = shared_.store.put(s.control, s.code, s.cover ? inputs_of(s) : AttributeSet());
+            r.key = r.bytes->key;
+            r.origin.reserve(origin_.size() + (s.label.empty() ? 0 : s.label.size() + 3));
+            r.origin = origin_;
+            if (!s.label.empty())
+                ((r.origin += " (") += printable(s.label)) += ')';
             r.chain = chain_;
             r.offset = s.offset;
             r.cover = s.cover;
@@ -325,13 +315,17 @@ class FileScan : public Output {
         std::vector<std::vector<MagicHit>> found(count);
         const auto one = [&](size_t i) {
             const uint64_t begin = i * kRange, end = std::min(size, begin + kRange);
-            const Bytes part = in.bytes.clamp(0, std::min(size, end + 3));
-            uint64_t at = begin;
-            while (const auto hit = find_magic(part, at, magics)) {
-                if (hit->offset >= end)
-                    break;
-                found[i].push_back(*hit);
-                at = hit->offset + 1;
+            // No magic lies in a hole, but one may begin in its last three zeros.
+            for (uint64_t at = begin; (at = skip_hole(in, at, 3)) < end;) {
+                const uint64_t stop = std::min(end, next_hole(in, at));
+                const Bytes part = in.bytes.clamp(0, std::min(size, stop + 3));
+                while (const auto hit = find_magic(part, at, magics)) {
+                    if (hit->offset >= stop)
+                        break;
+                    found[i].push_back(*hit);
+                    at = hit->offset + 1;
+                }
+                at = stop;
             }
             if (in.mapped)
                 let_go(in.bytes.clamp(begin, end - begin));
@@ -368,6 +362,25 @@ class FileScan : public Output {
         ++f_.members;
         ++shared_.counters.members;
         return true;
+    }
+
+    // A member's bytes, or nothing if they were left out, with the line or the count that says so.
+    std::optional<Blob> decoded(const std::string& archive, std::string_view name, uint64_t stored, const Decode& decode) {
+        const WorkQueue::Large large(shared_.queue, stored);
+        no_oodle_ = false;
+        auto blob = decode(*this);
+        if (blob)
+            return *std::move(blob);
+        if (no_oodle_)
+            ++f_.undecoded[archive];
+        else
+            fail(name, blob.error());
+        return std::nullopt;
+    }
+
+    // Members too small for a look at their head first are judged by it when they are decoded.
+    static const Reader* packed_as(const Blob& bytes, const Reader* as, bool peeks) {
+        return !as && peeks && cannot_hold_shaders(bytes.bytes) ? &kLeafReader : as;
     }
 
     bool give_away(uint64_t stored) const {

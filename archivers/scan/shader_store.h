@@ -3,14 +3,16 @@
 #include "archivers/core/blob.h"
 #include "runtime/abi/program_key.h"
 #include <bitset>
+#include <deque>
 #include <mutex>
-#include <unordered_map>
+#include <vector>
 
 namespace dmsh {
 
 struct ShaderBytes {
     Blob control, code; // without bytes if the store keeps none
     uint64_t control_bytes = 0, code_bytes = 0;
+    uint64_t key = 0;
     uint64_t digest = 0; // of what two shaders of one key must have in common
     std::bitset<256> inputs; // attributes that a pixel shader without fixed partners reads, from its SPH
 };
@@ -38,16 +40,26 @@ class ShaderStore {
     // The stored shader of this key that is the same by A-111 (code equal, control equal up to its length
     // outside the profile's skip range). Bytes of decoded members are copied so that the members can go.
     // `inputs`: of a shader that wants a cover.
-    const ShaderBytes* put(uint64_t key, const Blob& control, const Blob& code,
-                           const std::bitset<256>& inputs = {});
+    const ShaderBytes* put(const Blob& control, const Blob& code, const std::bitset<256>& inputs = {});
 
     KeySkip skip() const { return skip_; }
 
   private:
+    // Open addressing: entries are placed from their key on, none ever goes.
     struct Shard {
         std::mutex mutex;
-        std::unordered_multimap<uint64_t, std::unique_ptr<const ShaderBytes>> shaders;
+        std::deque<ShaderBytes> shaders;
+        std::vector<const ShaderBytes*> table; // a power of two, at most half full
+
+        template <class Same>
+        const ShaderBytes* find(uint64_t key, Same same) const;
+        const ShaderBytes* add(ShaderBytes&& s);
+
+      private:
+        void place(const ShaderBytes* s);
     };
+
+    bool same(const ShaderBytes& known, const ShaderBytes& other) const;
 
     KeySkip skip_;
     bool keep_;

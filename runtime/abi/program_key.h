@@ -24,6 +24,13 @@ constexpr uint32_t kKeyNvn2ControlBytes = 0x6c;
 // bounded by S-003/S-004, `code` as long as the control section's own code length (+0x704, NVN2 +0x44).
 uint64_t program_key(std::span<const uint8_t> control, std::span<const uint8_t> code, KeySkip skip = {});
 
+// The key, and 64 further bits of hash over the same bytes at no further cost: two programs of one key are the same if
+// these agree too.
+struct ProgramHash {
+    uint64_t key = 0, further = 0;
+};
+ProgramHash program_hash(std::span<const uint8_t> control, std::span<const uint8_t> code, KeySkip skip = {});
+
 // 16 lower-case hex digits.
 std::string key_text(uint64_t key);
 

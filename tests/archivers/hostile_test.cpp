@@ -31,7 +31,7 @@ Blob own(const Data& d) {
     std::shared_ptr<uint8_t[]> copy(new uint8_t[d.size()]);
     if (!d.empty())
         std::memcpy(copy.get(), d.data(), d.size());
-    return {Bytes(copy.get(), d.size()), copy, false};
+    return {Bytes(copy.get(), d.size()), copy, nullptr};
 }
 
 // Scans, and checks what must hold of any input.
