@@ -16,5 +16,6 @@ void add_docs(CLI::App& app, Run& run);
 void add_unpack(CLI::App& app, Run& run);
 void add_verify(CLI::App& app, Run& run);
 void add_run(CLI::App& app, Run& run);
+void add_exec(CLI::App& app, Run& run);
 
 } // namespace dmsh::cli

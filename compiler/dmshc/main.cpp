@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
     dmsh::cli::add_inspect(app, run);
     dmsh::cli::add_verify(app, run);
     dmsh::cli::add_run(app, run);
+    dmsh::cli::add_exec(app, run);
     dmsh::cli::add_docs(app, run);
     try {
         app.parse(argc, argv);

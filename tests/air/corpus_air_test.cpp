@@ -6,54 +6,14 @@
 #include "compiler/emit/air/metallib_reader.h"
 #include "compiler/lift/lifter.h"
 #include "compiler/passes/pipeline.h"
-#include "tests/air/corpus.h"
+#include "tests/air/samples.h"
 #include <chrono>
 #include <gtest/gtest.h>
 #include <map>
 
 using namespace dmsh;
-namespace fs = std::filesystem;
 
 namespace {
-
-struct Sample {
-    fs::path code, constants;
-    Stage stage;
-    GuestAbiId abi;
-};
-
-std::vector<Sample> samples() {
-    const fs::path corpus = test::shared_folder() / "corpus";
-    std::vector<Sample> list;
-    const std::pair<const char*, Stage> extensions[] = {
-        {".glsl.vert", Stage::vertex}, {".glsl.frag", Stage::fragment}, {".glsl.comp", Stage::compute}};
-    const auto in = [&](const char* folder, const auto& add) {
-        if (fs::is_directory(corpus / folder))
-            for (const auto& e : fs::directory_iterator(corpus / folder))
-                add(e.path(), e.path().filename().string());
-    };
-    in("maxwell-gfx", [&](const fs::path& p, const std::string& name) {
-        for (const auto& [tail, stage] : extensions)
-            if (name.ends_with(tail)) {
-                const std::string stem = name.substr(0, name.size() - std::string(tail).size());
-                list.push_back({p.parent_path() / (stem + ".bin"), p.parent_path() / (stem + ".c1.bin"),
-                                stage, GuestAbiId::nvn});
-            }
-    });
-    in("nvidia-glslc", [&](const fs::path& p, const std::string& name) {
-        if (name.ends_with(".maxwell.bin"))
-            list.push_back({p, p.parent_path() / (name.substr(0, name.size() - 4) + ".c1.bin"),
-                            name.find("_vertex") != name.npos ? Stage::vertex : Stage::fragment,
-                            GuestAbiId::headsurface});
-    });
-    in("cuda", [&](const fs::path& p, const std::string& name) {
-        if (name.ends_with(".53.bin"))
-            list.push_back({p, p.parent_path() / (name.substr(0, name.size() - 4) + ".c2.bin"),
-                            Stage::compute, GuestAbiId::cuda});
-    });
-    std::sort(list.begin(), list.end(), [](const Sample& a, const Sample& b) { return a.code < b.code; });
-    return list;
-}
 
 struct Count {
     unsigned bound = 0, legal = 0, emitted = 0;
@@ -64,26 +24,16 @@ struct Count {
 } // namespace
 
 TEST(AirCorpus, EveryBoundShaderIsEmittedOrRefusedByCode) {
-    if (samples().empty())
+    if (test::samples().empty())
         GTEST_SKIP() << "../shared/corpus is not there";
     std::map<std::string, Count> by_folder;
     std::map<std::string, unsigned> refusals;
     const char* only = std::getenv("DMSH_ONLY");
-    for (const Sample& s : samples()) {
+    for (const test::Sample& s : test::samples()) {
         if (only && s.code.filename().string().find(only) == std::string::npos)
             continue;
-        const auto bytes = test::read_file(s.code), constants = test::read_file(s.constants);
-        ShaderInput input;
-        input.stage = s.stage;
-        input.abi = &guest_abi(s.abi);
-        const size_t head = s.stage == Stage::compute ? 0 : 0x50;
-        ASSERT_GE(bytes.size(), head) << s.code;
-        input.sph = std::span(bytes).first(head);
-        input.code = std::span(bytes).subspan(head);
-        input.constants = constants;
-        input.local_bytes = 4096;
-        input.shared_bytes = 16384;
-        input.local_size = {32, 1, 1};
+        const test::SampleInput sample(s);
+        const ShaderInput& input = sample.input;
         Count& count = by_folder[s.code.parent_path().filename().string()];
         auto shader = lift(input);
         if (!shader || !run_passes(*shader))

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 namespace dmsh::sim {
 namespace {
@@ -358,10 +359,13 @@ class Body {
 // Takes the name apart for the host: what comes before the first part that is a sign or a type.
 void read_name(AirHostOp& op) {
     llvm::StringRef rest = llvm::StringRef(op.name).drop_front(4);
-    const auto is_type = [](llvm::StringRef s) {
+    const auto digits = [](llvm::StringRef s) { return !s.empty() && s.find_first_not_of("0123456789") == s.npos; };
+    const auto is_type = [&](llvm::StringRef s) { // "f32", "v4i32", "p1i8", "bf16"
+        if (s.consume_front("p"))
+            s = s.drop_while([](char c) { return c >= '0' && c <= '9'; });
         if (s.consume_front("v"))
             s = s.drop_while([](char c) { return c >= '0' && c <= '9'; });
-        return (s.startswith("f") || s.startswith("i") || s.startswith("bf") || s.startswith("p")) && s.size() > 1 && s.back() >= '0' && s.back() <= '9';
+        return (s.consume_front("bf") || s.consume_front("f") || s.consume_front("i")) && digits(s);
     };
     std::string base;
     while (!rest.empty()) {
@@ -416,6 +420,24 @@ llvm::Function* host_call(llvm::Function& f, const AirHostOp& op, unsigned numbe
     return thunk;
 }
 
+// LLVM has no code that passes brain floats to functions: bodies that take or give them go where they are called.
+Result<void> inline_brain_floats(llvm::Function& f) {
+    bool brain = f.getReturnType()->getScalarType()->isBFloatTy();
+    for (const llvm::Argument& a : f.args())
+        brain |= a.getType()->getScalarType()->isBFloatTy();
+    if (!brain)
+        return {};
+    for (llvm::User* u : llvm::make_early_inc_range(f.users()))
+        if (auto* call = llvm::dyn_cast<llvm::CallInst>(u); call && call->getCalledFunction() == &f) {
+            llvm::InlineFunctionInfo info;
+            if (!llvm::InlineFunction(*call, info).isSuccess())
+                return Error{f.getName().str() + " cannot be inlined"};
+        }
+    if (f.use_empty())
+        f.eraseFromParent();
+    return {};
+}
+
 } // namespace
 
 Result<void> define_air_functions(llvm::Module& m, llvm::Function& entry, AirProgram& program) {
@@ -436,8 +458,11 @@ Result<void> define_air_functions(llvm::Module& m, llvm::Function& entry, AirPro
             continue;
         if (!f->getName().startswith("air."))
             return Error{f->getName().str() + " is not in the module"};
-        if (Body(*f).define())
+        if (Body(*f).define()) {
+            if (auto r = inline_brain_floats(*f); !r)
+                return r;
             continue;
+        }
         auto op = std::make_unique<AirHostOp>();
         op->name = f->getName().str();
         read_name(*op);

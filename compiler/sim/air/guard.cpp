@@ -88,7 +88,7 @@ class Guard {
             all.push_back(&i);
         for (llvm::Instruction* i : all) {
             if (llvm::isa<llvm::FPMathOperator>(i))
-                i->setFastMathFlags({});
+                i->copyFastMathFlags(llvm::FastMathFlags()); // setFastMathFlags would add to those that are there
             if (auto* call = llvm::dyn_cast<llvm::CallInst>(i); call && !llvm::isa<llvm::IntrinsicInst>(call))
                 call->setAttributes({});
             if (!f.getName().startswith("dmsh.host."))

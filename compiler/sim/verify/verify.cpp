@@ -239,7 +239,7 @@ class Verifier {
             if (is_air ? !air : k >= levels)
                 continue;
             // A level stands on the one before it; AIR beside Vulkan's, on the bound one.
-            const unsigned below = is_air ? static_cast<unsigned>(IrLevel::bound) : k - 1;
+            const unsigned below = is_air ? static_cast<unsigned>(IrLevel::bound) : k ? k - 1 : 0;
             if (k && verdict.refused[below]) {
                 verdict.refused[k] = verdict.refused[below];
                 continue;
@@ -249,7 +249,7 @@ class Verifier {
                 verdict.refused[k] = shader.error();
                 continue;
             }
-            if (k == static_cast<unsigned>(IrLevel::bound))
+            if (k == static_cast<unsigned>(IrLevel::bound) || (is_air && !interface))
                 interface = shader->interface;
             if (is_air) {
                 auto guest = AirGuest::compile(*shader);
@@ -270,7 +270,8 @@ class Verifier {
     // False: nothing more to compare.
     bool compare_on(const Job& job, unsigned index) {
         Job expected = job;
-        const Launch launch = expected.launch(input_.code);
+        Launch launch = expected.launch(input_.code);
+        launch.max_steps = max_steps;
         if (const auto ran = run(launch); !ran) {
             if (ran.error().message.find("too many steps") != std::string::npos) {
                 ++verdict.skipped;
@@ -313,6 +314,7 @@ class Verifier {
 
     Verdict verdict;
     std::optional<ShaderInterface> interface;
+    uint64_t max_steps = Launch{}.max_steps;
 
   private:
     const ShaderInput& input_;
@@ -372,6 +374,7 @@ std::string Difference::text() const {
 
 Verdict verify_shader_code(const ShaderInput& input, const VerifyOptions& options) {
     Verifier v(input, options.levels, options.air);
+    v.max_steps = options.max_steps;
     if (v.verdict.refused[0])
         return v.verdict;
     Random seeds(options.seed);

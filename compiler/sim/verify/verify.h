@@ -15,6 +15,7 @@ struct VerifyOptions {
     unsigned cases = 100;
     unsigned levels = kIrLevelsOfMachine; // the first so many
     bool air = false;                     // and AIR
+    uint64_t max_steps = Launch{}.max_steps; // of a case in the interpreter; more are skipped
 };
 
 struct Difference {
