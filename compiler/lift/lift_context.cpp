@@ -117,10 +117,12 @@ void LiftContext::set_upredicate(uint64_t p, Value* value) {
 
 // ---- condition code ----------------------------------------------------------------------------------------------------
 
-void LiftContext::set_integer_flags(Value* result, Value* carry, Value* overflow) {
+void LiftContext::set_integer_flags(Value* result, Value* carry, Value* overflow, Value* lower_zero) {
     Value* zero = llvm::ConstantInt::get(result->getType(), 0);
-    if (flags_read_ & 1)
-        set_flag(kFlagZ, b.CreateICmpEQ(result, zero));
+    if (flags_read_ & 1) {
+        Value* is_zero = b.CreateICmpEQ(result, zero);
+        set_flag(kFlagZ, lower_zero ? b.CreateAnd(lower_zero, is_zero) : is_zero);
+    }
     if (flags_read_ & 2)
         set_flag(kFlagS, b.CreateICmpSLT(result, zero));
     if (flags_read_ & 4)

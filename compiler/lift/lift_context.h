@@ -42,7 +42,7 @@ class LiftContext {
     void set_barrier_result(Value* value) { write(kBarrierResult, value); }
     void set_flag(Variable which, Value* value) { write(which, value); }
     // Z and S of an integer result, C and O as given (null: cleared).
-    void set_integer_flags(Value* result, Value* carry = nullptr, Value* overflow = nullptr);
+    void set_integer_flags(Value* result, Value* carry = nullptr, Value* overflow = nullptr, Value* lower_zero = nullptr);
     // Some instruction of the program reads the overflow flag.
     bool overflow_wanted() const { return flags_read_ & 8; }
     // Z and S of a float result: both set for NaN; C and O cleared.

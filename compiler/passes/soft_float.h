@@ -7,7 +7,7 @@
 //   o.word(uint64_t), o.select(Bool, x, y) for words and bools, o.clz(Word) (64 for 0)
 // Shift amounts are always below 64. Formats are template arguments; values travel as their bits in the low
 // end of a word. Rounding: 0 nearest even, 1 towards minus infinity, 2 towards plus infinity, 3 towards zero
-// (the codes of dmsh.*.rnd). NaN results are the quiet NaN without payload.
+// (the codes of dmsh.*.rnd). NaN results are the guest's own NaN.
 #pragma once
 #include <cstdint>
 
@@ -20,8 +20,9 @@ struct FloatFormat {
     constexpr uint64_t max_exponent() const { return (uint64_t{1} << exponent_bits) - 1; }
     constexpr uint64_t sign() const { return uint64_t{1} << (bits() - 1); }
     constexpr uint64_t infinity() const { return max_exponent() << mantissa_bits; }
-    constexpr uint64_t nan() const { return infinity() | uint64_t{1} << (mantissa_bits - 1); }
     constexpr uint64_t magnitude() const { return sign() - 1; }
+    // The NaN that the guest's arithmetic makes: all ones but the sign; of doubles the negative quiet one.
+    constexpr uint64_t nan() const { return mantissa_bits == 52 ? uint64_t{0xfff8000000000000} : magnitude(); }
 };
 inline constexpr FloatFormat kHalf{5, 10}, kSingle{8, 23}, kDouble{11, 52};
 

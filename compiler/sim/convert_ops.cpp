@@ -174,7 +174,11 @@ Answer convert_op(Lane& l, const Instruction& i, Group& g) {
             store_float(l, i, v, 0, i.flag(F::ftz));
             return kOk;
         }
-        if (same && !i.flag(F::sat) && i.get(F::fmt_float_s) != 3) { // a move with the source's modifiers: NaNs keep their bits
+        if (same && !i.flag(F::sat) && i.get(F::fmt_float_s) == 3) { // a move with the source's modifiers: NaNs keep their bits
+            set_dst_pair(l, i, sign64(source_b64(l, i, g), i.flag(F::abs_b), i.flag(F::neg_b)));
+            return kOk;
+        }
+        if (same && !i.flag(F::sat)) { // a move with the source's modifiers: NaNs keep their bits
             const bool half = i.get(F::fmt_float_s) == 1;
             uint32_t w = source_b(l, i, g);
             w = half ? (i.flag(F::h1_b) ? w >> 16 : w & 0xffff) << 16 : w;
@@ -320,7 +324,7 @@ Answer half_op(Lane& l, const Instruction& i, Group& g) {
     const auto one = [&](float x, float y, float z) -> float {
         double v; // exact, but for the sum of a product
         if (fmz && !add && (x == 0 || y == 0))
-            v = fma ? z : 0.0;
+            v = fma ? 0.0 + z : 0.0; // -0 becomes +0
         else if (add)
             v = static_cast<double>(x) + y;
         else if (singles)

@@ -135,11 +135,20 @@ bool int_outcome(const Lane& l, const Instruction& i, uint32_t a, uint32_t b) {
     if (code == 7)
         return true;
     if (i.flag(F::x)) {
-        // The upper half of a long comparison: the subtraction goes on with the lower half's carry and zero.
+        // The upper half of a long comparison: the subtraction goes on with the lower half's carry and zero, and its condition code is
+        // tested: EQ is Z, LT is S != O (unsigned: no carry), the others follow. Flags of no subtraction may say equal and less at once.
         const Sum s = adder(a, ~b, l.c);
         const bool less = i.flag(F::is_signed) ? (s.value >> 31 != 0) != s.overflow : !s.carry;
         const bool equal = a == b && l.z;
-        return outcome(code, less, equal, !less && !equal);
+        switch (code) {
+        case 1: return less;
+        case 2: return equal;
+        case 3: return less || equal;
+        case 4: return !less && !equal;
+        case 5: return !equal;
+        case 6: return !less;
+        default: return false;
+        }
     }
     return i.flag(F::is_signed) ? compare_int(code, static_cast<int32_t>(a), static_cast<int32_t>(b)) : compare_int(code, a, b);
 }

@@ -58,7 +58,6 @@ struct Graphics {
     bool mask_output = false, depth_output = false;
     std::vector<AttributeWords> vertices_out; // tess_control: outputs by vertex
     AttributeWords patch{};          // tess_control: written; tess_evaluation: read
-    uint32_t y_direction = 0x3f800000;
 };
 
 // a[offset] of a fragment as interpolation gives it: location 0 centre, 1 centroid, 2 at `shift` (two signed 16-bit fields, 1/4096
@@ -103,6 +102,7 @@ struct Launch {
     Trace* trace = nullptr;
     TextureSet* textures = nullptr; // null: texture and surface instructions end the launch with an error
     uint32_t handle_bank = 2;       // bank of the handles that bound texture instructions name
+    uint32_t y_direction = 0x3f800000; // SR_Y_DIRECTION: +1.0f, or -1.0f where the window's origin is at the lower left
 };
 
 // Kinds of the reconvergence stack's entries.

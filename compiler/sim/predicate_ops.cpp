@@ -95,7 +95,7 @@ Answer special_op(Lane& l, const Instruction& i, Group& g, unsigned lane) {
     case 0: v = lane; break;                               // LANEID
     case 3: v = 0; break;                                  // VIRTID
     case 17: v = l.invocation ? l.invocation->invocation_id : 0; break;
-    case 18: v = g.launch->graphics ? g.launch->graphics->y_direction : 0x3f800000; break;
+    case 18: v = g.launch->y_direction; break;
     case 19: v = l.dead() ? ~0u : 0; break; // THREAD_KILL
     case 29: v = l.invocation ? l.invocation->invocation_info : 0; break;
     case 32: v = l.tid[0] | l.tid[1] << 16 | l.tid[2] << 26; break; // TID, packed

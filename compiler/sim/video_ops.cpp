@@ -32,13 +32,18 @@ int64_t clamp_to(int64_t v, unsigned bits, bool is_signed) {
 }
 
 // Saturation, then the second operation; `is_signed` is the result's type.
-Answer write(Lane& l, const Instruction& i, int64_t v, bool is_signed) {
+Answer write(Lane& l, const Instruction& i, int64_t v, bool is_signed, bool whole = false) {
     if (i.flag(F::cc))
         return "writes the condition code";
     const uint64_t op = i.get(F::video_op);
     if (i.flag(F::sat))
         v = clamp_to(v, op < 2 ? 16 : op < 4 ? 8 : 32, is_signed);
     const uint32_t c = reg(l, i, F::src_c), w = static_cast<uint32_t>(v);
+    if (whole && (op == 5 || op == 6)) { // a left shift's minimum and maximum see what lies above the word
+        const int64_t other = is_signed ? int64_t{static_cast<int32_t>(c)} : int64_t{c};
+        set_dst(l, i, static_cast<uint32_t>(op == 5 ? std::min(v, other) : std::max(v, other)));
+        return kOk;
+    }
     switch (op) {
     case 0: return "merges into the upper half, where the golden outputs and the PTX manual disagree";
     case 1: set_dst(l, i, (w & 0xffff) | (c & 0xffff0000)); break;          // MRG_16L
@@ -78,9 +83,10 @@ uint32_t shift_count(const Lane& l, const Instruction& i, const Group& g) {
     return i.flag(F::wrap) ? n & 31 : std::min(n, 32u);
 }
 Answer vshl(Lane& l, const Instruction& i, Group& g) {
-    // The shifted value is a signed number of 34 bits: what lies above is lost before it saturates.
     const uint64_t shifted = static_cast<uint64_t>(video_a(l, i)) << shift_count(l, i, g);
-    return write(l, i, static_cast<int64_t>(shifted << 30) >> 30, i.flag(F::video_ud));
+    // Saturation takes the shifted value as a signed number of 34 bits: what lies above is lost.
+    const int64_t v = i.flag(F::sat) ? static_cast<int64_t>(shifted << 30) >> 30 : static_cast<int64_t>(shifted);
+    return write(l, i, v, i.flag(F::video_ud), true);
 }
 Answer vshr(Lane& l, const Instruction& i, Group& g) { return write(l, i, video_a(l, i) >> shift_count(l, i, g), i.flag(F::video_ud)); }
 
@@ -88,7 +94,11 @@ bool holds(const Lane& l, const Instruction& i, const Group& g) {
     const uint64_t code = i.get(F::int_cmp);
     return code == 7 || compare_int(code, video_a(l, i), video_b(l, i, g));
 }
-Answer vset(Lane& l, const Instruction& i, Group& g) { return write(l, i, holds(l, i, g) ? 1 : 0, false); }
+Answer vset(Lane& l, const Instruction& i, Group& g) {
+    if (i.get(F::video_op) == 5 || i.get(F::video_op) == 6)
+        return "takes a minimum or maximum of a truth value, whose sign no source tells";
+    return write(l, i, holds(l, i, g) ? 1 : 0, false);
+}
 Answer vsetp(Lane& l, const Instruction& i, Group& g) {
     const bool t = holds(l, i, g), p = source_pred(l, i);
     l.set_pred(static_cast<uint32_t>(i.get(F::dst_pred2)), combine(i.get(F::bop), !t, p));

@@ -52,7 +52,7 @@ TEST(Video, SaturationIsThatOfThePartWritten) {
     EXPECT_EQ(sum(0xffff, 0xffff, false, kMergeLow), 0x1122ffffu);
 }
 
-TEST(Video, SecondOperationsSeeTheWholeResult) {
+TEST(Video, SecondOperationOfALeftShiftSeesTheWholeResult) {
     // A shift by 32 leaves nothing in the low word, but more than c for the maximum (goldens of px_vshl).
     EXPECT_EQ(video(Op::VSHL, 0x7c83753f, 0x230d9e93, 0x0ca71c1f, {{F::video_sel_a, kH0}, {F::video_sel_b, kWord}, {F::video_op, kMax}}), 0u);
 }

@@ -87,10 +87,10 @@ uint64_t number(std::mt19937_64& r) {
 }
 
 uint64_t same(double d) {
-    return std::isnan(d) ? 0x7ff8000000000000 : std::bit_cast<uint64_t>(d);
+    return std::isnan(d) ? 0xfff8000000000000 : std::bit_cast<uint64_t>(d);
 }
 uint64_t same(float f) {
-    return std::isnan(f) ? 0x7fc00000 : std::bit_cast<uint32_t>(f);
+    return std::isnan(f) ? 0x7fffffff : std::bit_cast<uint32_t>(f);
 }
 double d64(uint64_t v) {
     return std::bit_cast<double>(v);

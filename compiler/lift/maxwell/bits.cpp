@@ -263,6 +263,8 @@ void shf(LiftContext& c) {
     const bool upper = c.get(F::shf_x) == 1 && right;
     if (c.get(F::shf_x) && !upper)
         return c.refuse("with this half of the result is not implemented");
+    if (!right && is_signed)
+        return c.refuse("to the left of a signed pair is not implemented");
     Value *low = c.src_a(), *count = c.src_b(), *high = c.src_c();
     if (c.flag(F::wrap))
         count = c.b.CreateAnd(count, wide ? 63 : 31);

@@ -145,6 +145,8 @@ void i2f(LiftContext& c) {
     const bool is_signed = c.flag(F::signed_s), neg = c.flag(F::neg_b), abs = c.flag(F::abs_b);
     if ((neg || abs) && !is_signed)
         return c.refuse("of an unsigned source with a sign modifier is not implemented");
+    if (from == k64 && c.inst().form() == Form::imm)
+        return c.refuse("of a 64-bit immediate is not implemented");
     Value* v = from == k64 ? c.src_b64() : integer_source(c, from, is_signed);
     if (neg || abs || mode) {
         // In 64 bits, so that the absolute value of the lowest number is right.

@@ -32,7 +32,8 @@ void write_double(LiftContext& c, Value* result) {
         c.set_float_flags(result);
 }
 
-// .FMZ: a product with a zero factor is +0, whatever the other factor.
+// .FMZ: a product with a zero factor is +0, whatever the other factor; a sum with it is +0 + z, so that -0 becomes +0 and a NaN the
+// machine's own.
 Value* zero_factor(LiftContext& c, Value* x, Value* y, Value* otherwise, Value* if_zero) {
     Value* zero = c.f32(0.0);
     Value* any = c.b.CreateOr(c.b.CreateFCmpOEQ(x, zero), c.b.CreateFCmpOEQ(y, zero));
@@ -68,7 +69,7 @@ void multiply(LiftContext& c, Value* x, Value* y) {
 void multiply_add(LiftContext& c, Value* x, Value* y, Value* z) {
     Value* sum = c.get(F::rnd) ? c.call(Intrinsic::ffma_rnd, {round_code(c), x, y, z}) : c.math(llvm::Intrinsic::fma, {x, y, z});
     if (c.get(F::fmz) == kFmz)
-        sum = zero_factor(c, x, y, sum, z);
+        sum = zero_factor(c, x, y, sum, c.get(F::rnd) ? c.call(Intrinsic::fadd_rnd, {round_code(c), z, c.f32(0.0)}) : c.b.CreateFAdd(z, c.f32(0.0)));
     write_float(c, sum);
 }
 

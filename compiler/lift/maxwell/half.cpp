@@ -168,7 +168,8 @@ void hfma2(LiftContext& c) {
         }
         r.lane[i] = c.math(llvm::Intrinsic::fma, {x.lane[i], y.lane[i], z.lane[i]});
         if (fmz)
-            r.lane[i] = c.b.CreateSelect(any_zero(c, x.lane[i], y.lane[i]), z.lane[i], r.lane[i]);
+            r.lane[i] = c.b.CreateSelect(any_zero(c, x.lane[i], y.lane[i]),
+                                         c.b.CreateFAdd(z.lane[i], llvm::ConstantFP::get(z.lane[i]->getType(), 0.0)), r.lane[i]);
     }
     write_pair(c, r, ftz);
 }

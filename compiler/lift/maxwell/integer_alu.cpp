@@ -68,9 +68,7 @@ void write_sum(LiftContext& c, const Sum& s, bool extended) {
     c.set_reg(c.get(F::dst), s.result);
     if (!c.flag(F::cc))
         return;
-    c.set_integer_flags(s.result, s.carry, s.overflow);
-    if (lower_zero)
-        c.set_flag(kFlagZ, c.b.CreateAnd(lower_zero, c.b.CreateICmpEQ(s.result, c.i32(0))));
+    c.set_integer_flags(s.result, s.carry, s.overflow, lower_zero);
 }
 
 Value* iadd3_operand(LiftContext& c, Value* v, F half) {

@@ -27,9 +27,7 @@ void write_added(LiftContext& c, Value* x, Value* y, bool extended) {
         Value* changed = c.b.CreateAnd(c.b.CreateXor(result, x), c.b.CreateXor(result, y));
         overflow = c.b.CreateICmpSLT(changed, c.i32(0));
     }
-    c.set_integer_flags(result, carry, overflow);
-    if (lower_zero)
-        c.set_flag(kFlagZ, c.b.CreateAnd(lower_zero, c.b.CreateICmpEQ(result, c.i32(0))));
+    c.set_integer_flags(result, carry, overflow, lower_zero);
 }
 
 // The part of a word that IMADSP multiplies: 0 U32, 1 S32, 2 U24, 3 S24, 4 U16H0, 5 S16H0, 6 U16H1, 7 S16H1.

@@ -37,7 +37,7 @@ Value* clamp(LiftContext& c, Value* v, unsigned bits, bool is_signed) {
 }
 
 // What becomes of an i64 result: saturation to the part that is written, then a merge into c or a second operation with it.
-void write(LiftContext& c, Value* wide, bool is_signed) {
+void write(LiftContext& c, Value* wide, bool is_signed, bool whole = false) {
     if (c.flag(F::cc))
         return c.refuse("with .CC is not implemented");
     const uint64_t op = c.get(F::video_op);
@@ -49,16 +49,22 @@ void write(LiftContext& c, Value* wide, bool is_signed) {
         Value* moved = c.b.CreateAnd(shift ? c.b.CreateShl(v, shift) : v, c.i32(mask));
         return c.b.CreateOr(moved, c.b.CreateAnd(z, c.i32(~mask)));
     };
-    // The second operation sees the whole result, not its low word.
-    auto second = [&](llvm::Intrinsic::ID id) { return c.low32(c.math(id, {wide, is_signed ? c.sext64(z) : c.zext64(z)})); };
+    // A minimum or maximum sees the low word, as a number of the result's type; of a left shift the whole (docs/rules-maxwell.md, "Decided").
+    const auto second = [&](bool maximum) {
+        if (whole)
+            return c.low32(c.math(maximum ? llvm::Intrinsic::smax : llvm::Intrinsic::smin, {wide, is_signed ? c.sext64(z) : c.zext64(z)}));
+        return c.math(is_signed ? (maximum ? llvm::Intrinsic::smax : llvm::Intrinsic::smin)
+                                : (maximum ? llvm::Intrinsic::umax : llvm::Intrinsic::umin),
+                      {v, z});
+    };
     switch (op) {
     case kHighHalf: v = merge(0xffff0000, 16); break;
     case kLowHalf: v = merge(0xffff, 0); break;
     case kByte0: v = merge(0xff, 0); break;
     case kByte2: v = merge(0xff0000, 16); break;
     case kAccumulate: v = c.b.CreateAdd(v, z); break;
-    case kMin: v = second(llvm::Intrinsic::smin); break;
-    case kMax: v = second(llvm::Intrinsic::smax); break;
+    case kMin: v = second(false); break;
+    case kMax: v = second(true); break;
     default: break;
     }
     c.set_reg(c.get(F::dst), v);
@@ -124,6 +130,8 @@ void vabsdiff(LiftContext& c) {
 }
 
 void vset(LiftContext& c) {
+    if (const uint64_t op = c.get(F::video_op); op == kMin || op == kMax)
+        return c.refuse("with a minimum or maximum of a truth value is not implemented");
     Value* condition = integer_compare(c, c.get(F::int_cmp), true, video_a(c), video_b(c));
     write(c, c.b.CreateSelect(condition, c.i64(1), c.i64(0)), false);
 }
@@ -138,7 +146,7 @@ void vshl(LiftContext& c) {
     Value* shifted = c.b.CreateShl(x, shift_count(c));
     if (c.flag(F::sat))
         shifted = c.b.CreateAShr(c.b.CreateShl(shifted, 64 - kBits), 64 - kBits);
-    write(c, shifted, c.flag(F::video_ud));
+    write(c, shifted, c.flag(F::video_ud), true);
 }
 
 void vshr(LiftContext& c) {

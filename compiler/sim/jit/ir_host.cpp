@@ -202,7 +202,7 @@ uint32_t special(uint32_t id) {
     case SpecialRegister::invocation_id: return v ? v->invocation_id : 0;
     case SpecialRegister::invocation_info: return v ? v->invocation_info : 0;
     case SpecialRegister::sample_id: return v ? v->sample_id : 0;
-    case SpecialRegister::y_direction: return ir_run->launch->graphics ? ir_run->launch->graphics->y_direction : 0x3f800000;
+    case SpecialRegister::y_direction: return ir_run->launch->y_direction;
     // The driver word that the pass replaced is what the target's own base instance is.
     case SpecialRegister::base_instance: return ir_run->group.constant(ir_run->abi->driver_bank, ir_run->abi->base_instance);
     default: return 0;

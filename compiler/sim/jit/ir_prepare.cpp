@@ -106,6 +106,18 @@ void split_half_fma(llvm::CallInst* call) {
     call->eraseFromParent();
 }
 
+// Code is selected block by block, in a time that grows faster than the block: long ones become chains of short ones, in their order.
+void split_long_blocks(llvm::Function& main) {
+    constexpr unsigned kMost = 64;
+    for (auto block = main.begin(); block != main.end(); ++block) {
+        auto at = block->getFirstInsertionPt();
+        for (unsigned n = 0; n < kMost && at != block->end(); ++n)
+            ++at;
+        if (at != block->end() && !at->isTerminator())
+            block->splitBasicBlock(at); // the rest is the next block
+    }
+}
+
 } // namespace
 
 void ir_definite_nans(llvm::Function& f) {
@@ -155,6 +167,7 @@ bool ir_prepare(llvm::Function& main) {
         llvm::IRBuilder<> b(&*head->getFirstInsertionPt());
         b.CreateCall(count);
     }
+    split_long_blocks(main);
     return waits || !heads.empty();
 }
 

@@ -141,6 +141,8 @@ Launch Job::launch(std::span<const uint8_t> code) {
     l.local_bytes = local_bytes;
     l.forgiving = true;
     l.graphics = graphics ? &*graphics : nullptr;
+    l.y_direction = y_direction;
+    l.max_steps = max_steps;
     l.textures = &textures;
     l.handle_bank = handle_bank;
     return l;
@@ -158,6 +160,12 @@ Job random_job(const ShaderInput& input, const ShaderInterface* interface, uint6
         bank.resize(kBankBytes);
         fill(random, draw, bank, denormals);
     }
+    // SR_Y_DIRECTION is the same on both sides: the register, and the word that stands for it (T-030).
+    const uint32_t direction = random.below(2) ? 0x3f800000 : 0xbf800000;
+    if (input.abi->y_direction != kNone)
+        put(job.banks[input.abi->driver_bank], input.abi->y_direction, direction);
+    job.y_direction = direction;
+    job.max_steps = 2'000'000; // loops over drawn counts end within seconds, as not compared
     job.banks[input.abi->constants_bank].assign(input.constants.begin(), input.constants.end());
     job.shared_bytes = input.shared_bytes;
     job.local_bytes = input.local_bytes;

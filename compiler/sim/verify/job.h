@@ -21,6 +21,8 @@ struct Job {
     std::optional<Graphics> graphics; // graphics stages
     TextureSet textures;
     uint32_t handle_bank = 2;         // GuestAbi::handle_bank
+    uint64_t max_steps = 200'000'000; // Launch::max_steps
+    uint32_t y_direction = 0x3f800000; // SR_Y_DIRECTION
     std::string kind;                 // how its values were drawn, for reports
 
     // Views this job, which must stay in place while the launch is used.

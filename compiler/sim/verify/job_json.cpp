@@ -46,6 +46,7 @@ JobFile parse(const Json& j, const std::string& folder, const ShaderInput& input
         bank.clear();
     f.job.banks[input.abi->constants_bank].assign(input.constants.begin(), input.constants.end());
     f.job.grid = {1, 1, 1};
+    f.job.max_steps = Launch{}.max_steps;
     f.job.kind = "from a job file";
     triple(j, "block", f.job.block);
     triple(j, "grid", f.job.grid);
@@ -62,6 +63,11 @@ JobFile parse(const Json& j, const std::string& folder, const ShaderInput& input
                 refuse("bank " + key + " does not exist");
             f.job.banks[bank] = contents(value, folder, "bank " + key);
         }
+    // The register is the word that stands for it, where the job gives one.
+    f.job.y_direction = 0x3f800000;
+    if (const auto& bank = f.job.banks[input.abi->driver_bank];
+        input.abi->y_direction != kNone && bank.size() >= input.abi->y_direction + sizeof f.job.y_direction)
+        std::memcpy(&f.job.y_direction, bank.data() + input.abi->y_direction, sizeof f.job.y_direction);
     if (j.contains("memory"))
         for (const Json& m : j["memory"]) {
             MemoryBlock& b = f.job.memory.emplace_back();
