@@ -42,6 +42,14 @@ Result<ControlSection> read_control(Bytes b) {
         c.max_primitives = b.u16(0x62);
         c.primitive_sph = b.u32(0x64);
         c.has_primitive_sph = b.u8(0x68) & 0x80;
+        const bool reaches = c.code_offset == 0 || c.code_offset >= 0xbc;
+        if (c.stage == static_cast<uint8_t>(Stage::compute) && reaches && b.has(0, 0xbc) && b.u16(0xba)) {
+            const ComputeLayout layout{b.u8(0xa9), b.u8(0xb1), b.u8(0xb2), b.u8(0xb3),
+                                       b.u8(0xb4), b.u8(0xb5), b.u8(0xb6)};
+            if (layout.end() != b.u16(0xba))
+                return Error{"control section: the compute layout's length does not agree with its counts"};
+            c.layout = layout;
+        }
         return c;
     }
     c.text_length = b.u32(0x18);

@@ -2,6 +2,7 @@
 // S-020).
 #pragma once
 #include "archivers/core/bytes.h"
+#include "runtime/abi/driver_segments.h"
 #include "runtime/abi/result.h"
 #include "runtime/abi/stage.h"
 #include <array>
@@ -57,6 +58,7 @@ struct ControlSection {
     uint16_t max_primitives = 0; // +0x62, mesh
     uint32_t primitive_sph = 0;  // +0x64, mesh: code offset of the per-primitive SPH, if has_primitive_sph
     bool has_primitive_sph = false;
+    std::optional<ComputeLayout> layout; // compute: +0xa9, +0xb1..+0xb6; nothing where the section ends before them
 
     // S-004: +0x20 can be believed (multiple of 4, at least 0x760). Whether it fits the container is the
     // caller's check.
@@ -66,7 +68,7 @@ struct ControlSection {
 };
 
 // Reads the section at the start of `bytes`, which may go on behind it. Refused: wrong magic, too short for
-// its generation.
+// its generation, a compute layout whose length is not the one at +0xba (S-021).
 Result<ControlSection> read_control(Bytes bytes);
 
 // S-011: bytes from the section's start to where the next thing of a back-to-back stream can begin: own

@@ -42,6 +42,7 @@ Result<PreparedProgram> prepare_program(Bytes control, Bytes code) {
         p.early_tests = p.stage == Stage::fragment && c->early_tests && !p.sph.depth_output;
     } else {
         p.local_bytes = c->local_bytes;
+        p.layout = c->layout;
     }
     if (p.stage == Stage::compute || p.stage == Stage::task || p.stage == Stage::mesh)
         p.local_size = c->group;

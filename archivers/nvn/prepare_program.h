@@ -17,6 +17,7 @@ struct PreparedProgram {
     std::array<uint32_t, 3> local_size{1, 1, 1}; // compute, task, mesh
     uint32_t shared_bytes = 0;
     uint32_t local_bytes = 0; // scratch per thread: compute from the control section, graphics from the SPH
+    std::optional<ComputeLayout> layout; // NVN2 compute: what c[0] holds
     bool early_tests = false; // fragment, and depth is not written (S-022)
     bool merged = false;      // vertex parts A and B became one program
     // Mesh: the per-primitive outputs' header, if there is one.

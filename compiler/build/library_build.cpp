@@ -179,6 +179,7 @@ ShaderInput shader_input(const PreparedProgram& p, const Profile& profile, uint6
     input.shared_bytes = p.shared_bytes;
     input.local_bytes = p.local_bytes;
     input.early_tests = p.early_tests;
+    input.layout = p.layout;
     input.abi = &profile.abi_for(origin);
     input.float_mode = mode;
     if (const ShaderFacts* facts = profile.facts_for(key)) {

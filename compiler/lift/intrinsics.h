@@ -36,7 +36,7 @@ std::optional<Intrinsic> intrinsic_of(const llvm::Instruction& inst);
 
 // ---- constant operands -----------------------------------------------------------------------------------------------
 
-enum class AtomicOp : uint8_t { add, smin, smax, umin, umax, inc, dec, and_, or_, xor_, exch, cas, fadd_ftz, hadd2 };
+enum class AtomicOp : uint8_t { add, smin, smax, umin, umax, inc, dec, and_, or_, xor_, exch, cas, fadd_ftz, hadd2, dadd };
 
 enum class MufuOp : uint8_t { cos, sin, ex2, lg2, rcp, rsq, sqrt, tanh };
 

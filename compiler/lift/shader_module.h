@@ -41,6 +41,7 @@ struct ShaderInput {
     uint32_t local_bytes = 0; // compute: scratch bytes; graphics: from the SPH
     bool early_tests = false;
     const GuestAbi* abi = nullptr;
+    std::optional<ComputeLayout> layout; // NVN2 compute: what c[0] holds in place of the tables of `abi`
     FloatMode float_mode = FloatMode::ship;
     std::vector<ResourceFact> facts;
     std::vector<std::pair<uint8_t, Numeric>> vertex_inputs;   // location, type; unlisted: real

@@ -39,6 +39,8 @@ class BankPass {
         else if (bank >= abi_.uniform_first && bank < abi_.uniform_first + abi_.uniform_count) {
             b.kind = BindingKind::uniform;
             b.slot = bank - abi_.uniform_first;
+        } else if (bank == kPushBank && shader_.input.layout) {
+            b.kind = BindingKind::push_constants;
         } else {
             return std::nullopt;
         }

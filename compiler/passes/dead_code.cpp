@@ -15,7 +15,8 @@ bool is_root(const llvm::Instruction& inst) {
         const IntrinsicClass cls = intrinsic_info(*id).cls;
         // Lane operations are declared as if they wrote memory only to keep LLVM from moving them
         // (numerics.md).
-        return cls == IntrinsicClass::effect || *id == Intrinsic::barrier;
+        return cls == IntrinsicClass::effect || *id == Intrinsic::barrier ||
+               *id == Intrinsic::warp_barrier;
     }
     return inst.mayHaveSideEffects();
 }

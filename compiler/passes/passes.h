@@ -5,6 +5,7 @@
 namespace dmsh {
 
 Result<void> fold_constants(ShaderModule& shader);
+Result<void> map_compute_layout(ShaderModule& shader);
 Result<void> resolve_generic(ShaderModule& shader);
 Result<void> lower_barriers(ShaderModule& shader);
 Result<void> cleanup(ShaderModule& shader);

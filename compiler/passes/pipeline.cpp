@@ -12,6 +12,7 @@ struct Pass {
 
 constexpr Pass kPasses[] = {
     {"fold_constants", fold_constants},   // c[1] at constant offsets
+    {"map_compute_layout", map_compute_layout}, // NVN2's c[0] onto the tables of the guest ABI
     {"resolve_generic", resolve_generic}, // addresses in windows of shared or local memory
     {"lower_barriers", lower_barriers},   // reductions at barriers
     {"resolve_vertices", resolve_vertices}, // of geometry and tessellation, so that equal reads show

@@ -28,6 +28,23 @@ struct BankTable {
 };
 
 // What a row does not name, the guest ABI does not have.
+// NVN2 compute lays out c[0] for each shader (S-021, B-013): behind 0x10 bytes of workgroup counts lie its push constants, then its
+// uniform and storage entries as in the tables of GuestAbi, then four runs of 8-byte handles, in this order.
+struct ComputeLayout {
+    uint8_t push_words = 0;
+    uint8_t uniforms = 0, storage = 0;
+    uint8_t textures = 0, separate_textures = 0, separate_samplers = 0, images = 0;
+
+    static constexpr uint32_t kFirst = 0x10;      // where the push constants begin
+    static constexpr uint32_t kGroupCount = 0x4;  // workgroup counts x, y, z (T-180)
+    // Where the layout ends; the control section states it too.
+    constexpr uint32_t end() const {
+        return kFirst + 4u * push_words + 0x10u * (uniforms + storage) +
+               8u * (textures + separate_textures + separate_samplers + images);
+    }
+};
+constexpr uint8_t kPushBank = 24; // c[24]: push constants (B-014)
+
 struct GuestAbi {
     GuestAbiId id;
     std::string_view name;

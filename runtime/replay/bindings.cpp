@@ -13,7 +13,6 @@ using nvn::Report;
 using nvn::report;
 
 constexpr uint32_t kDriverBytes = 0x870; // past the last row of the ABI (mesh storage table)
-constexpr uint8_t kPushBank = 24;        // c[24], B-014
 
 // Standard sample positions, a byte each: x in the low nibble, y in the high, in 1/16 pixel (B-009). Rows are
 // those of 1, 2, 4 and 8 samples; unused bytes hold the centre.

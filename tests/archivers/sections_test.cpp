@@ -257,6 +257,24 @@ TEST(Nvn2Stage, Facts) {
     EXPECT_FALSE(prepare_program(p.control, p.code));
 }
 
+// S-021: the counts and the length are those of `1002069a331ceded`.
+TEST(Nvn2Compute, Total) {
+    Pair p = writers::small_nvn2_pair(Stage::compute);
+    const auto without = read_control(p.control);
+    ASSERT_TRUE(without);
+    EXPECT_FALSE(without->layout);
+    p.control[0xb1] = 13, p.control[0xb3] = 4, p.control[0xb4] = 32, p.control[0xb5] = 13, p.control[0xb6] = 5;
+    const uint16_t bytes = 0x290;
+    std::memcpy(p.control.data() + 0xba, &bytes, 2);
+    const auto prepared = prepare_program(p.control, p.code);
+    ASSERT_TRUE(prepared) << prepared.error().text();
+    ASSERT_TRUE(prepared->layout);
+    EXPECT_EQ(prepared->layout->separate_textures, 32);
+    EXPECT_EQ(prepared->layout->end(), bytes);
+    p.control[0xa9] = 1;
+    EXPECT_FALSE(read_control(p.control));
+}
+
 TEST(Ctl, EarlyTests) {
     for (const bool flag : {false, true})
         for (const bool depth : {false, true}) {

@@ -150,7 +150,6 @@ TEST(LiftCorpus, AmpereGraphics) {
         "vs_ubo_block_array_dynamic", "c_storage8", "real_cs_prefix_sum", "fs_ubo_array_dynamic_block", "cs_ubo_slots",
         "real_cs_gaussian_blur_shared", "cs_append_counter", "real_cs_frustum_cull_indirect",
         "f_barycentric",       // LDTRAM
-        "c_coopmat_f16f32",    // MOVM, HMMA
     };
     Totals totals;
     for (const auto& e : std::filesystem::directory_iterator(folder)) {

@@ -272,17 +272,9 @@ const std::set<std::string> kOpen53 = {
 };
 
 const std::set<std::string> kOpen86 = {
-    "cf_fnptr",                                   // calls through registers: refused
-    "trap_assert",                                // BPT.TRAP: refused
-    "px_sreg",                                    // registers of the launch configuration: refused
-    "px_bar_vote",                                // reductions at barriers: refused
-    "cpasync_pipeline",                           // LDGSTS and ARRIVES: refused
-    "px_shared",                                  // QSPC: refused
-    "px_atom_generic",                            // atomics with a predicate result: refused
-    "px_atom86",                                  // double and half-pair atomics: refused
-    "px_bf16_86",                                 // bfloat16: refused
-    "px_cvt_f64",                                 // double to half with a rounding mode: refused
-    "px_hmma_bf16", "px_imma", "px_bmma_dmma", "px_mma_sp", "px_ldmatrix", // matrices: refused
+    "cf_fnptr",         // calls through registers: refused
+    "cpasync_pipeline", // LDGSTS and ARRIVES: refused
+    "px_mma_sp",        // sparse matrices: refused
 };
 
 } // namespace

@@ -190,8 +190,9 @@ llvm::Value* AirLowering::atomic(llvm::Value* pointer, llvm::Value* op_operand, 
             llvm::Type* pair = llvm::FixedVectorType::get(ir_.getHalfTy(), 2);
             return as_bits(ir_.CreateFAdd(ir_.CreateBitCast(old, pair), ir_.CreateBitCast(value, pair)));
         });
+    case AtomicOp::dadd: break;
     }
-    fail(nullptr, fmt::format("atomic operation {}", *op));
+    fail(nullptr, fmt::format("atomic operation {}", *op)); // those of doubles
     return nullptr;
 }
 
@@ -484,6 +485,7 @@ llvm::Value* AirLowering::lower_value(llvm::CallInst* call, Intrinsic id) {
         return v;
     }
     case Intrinsic::barrier: air_.threadgroup_barrier(3 | (interface_.writes_memory ? 4 : 0)); return nullptr;
+    case Intrinsic::warp_barrier: air_.simdgroup_barrier(2); return nullptr; // threadgroup memory
     case Intrinsic::membar:
         // AIR before 2.7 has no fence that does not synchronise: the narrowest barrier orders the memory
         // (docs/air.md).

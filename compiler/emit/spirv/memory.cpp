@@ -292,6 +292,14 @@ uint32_t SpirvEmitter::atomic(uint32_t pointer, uint32_t type, spv::Scope scope_
             return to_bits(flush_denormal(sum));
         });
     }
+    case AtomicOp::dadd: {
+        if (!is64)
+            break;
+        const uint32_t add = op(spv::OpBitcast, f64(), {v});
+        return looped([&](uint32_t old) {
+            return op(spv::OpBitcast, type, {exact(op(spv::OpFAdd, f64(), {op(spv::OpBitcast, f64(), {old}), add}))});
+        });
+    }
     case AtomicOp::hadd2: {
         if (is64)
             break;
@@ -431,6 +439,12 @@ bool SpirvEmitter::emit_memory(const llvm::CallInst& call, Intrinsic id) {
             spv::MemorySemanticsAcquireReleaseMask | spv::MemorySemanticsUniformMemoryMask |
             spv::MemorySemanticsImageMemoryMask | spv::MemorySemanticsWorkgroupMemoryMask;
         effect(spv::OpControlBarrier, {uc(spv::ScopeWorkgroup), uc(spv::ScopeWorkgroup), uc(semantics)});
+        return true;
+    }
+    case Intrinsic::warp_barrier: {
+        b_.capability(spv::CapabilityGroupNonUniform);
+        const uint32_t semantics = spv::MemorySemanticsAcquireReleaseMask | spv::MemorySemanticsWorkgroupMemoryMask;
+        effect(spv::OpControlBarrier, {uc(spv::ScopeSubgroup), uc(spv::ScopeSubgroup), uc(semantics)});
         return true;
     }
     case Intrinsic::membar: {

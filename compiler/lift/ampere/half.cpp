@@ -18,6 +18,19 @@ struct Pair {
     Value* lane[2];
 };
 
+// Lanes of bfloat16 are computed as floats.
+Value* bfloat_of(LiftContext& c, Value* word, bool upper) {
+    return c.as_float(upper ? c.b.CreateAnd(word, 0xffff0000) : c.b.CreateShl(word, 16));
+}
+
+// To nearest even; NaN becomes the canonical one.
+Value* to_bfloat(LiftContext& c, Value* v, bool towards_zero = false) {
+    Value *bits = c.as_int(v), *up = c.b.CreateLShr(bits, 16);
+    Value* rounded = c.b.CreateAdd(bits, c.b.CreateAdd(c.b.CreateAnd(up, 1), c.i32(0x7fff)));
+    Value* result = towards_zero ? up : c.b.CreateLShr(rounded, 16);
+    return c.b.CreateSelect(c.b.CreateFCmpUNO(v, v), c.i32(0x7fff), result);
+}
+
 Value* half_of(LiftContext& c, Value* word, bool upper) {
     Value* bits = c.b.CreateTrunc(upper ? c.b.CreateLShr(word, 16) : word, c.b.getInt16Ty());
     return c.b.CreateBitCast(bits, c.b.getHalfTy());
@@ -25,7 +38,7 @@ Value* half_of(LiftContext& c, Value* word, bool upper) {
 
 // Denormal halves to zeros of their sign.
 Value* flush_half(LiftContext& c, Value* v, bool on) {
-    if (!on)
+    if (!on || !v->getType()->isHalfTy())
         return v;
     Value* bits = c.b.CreateBitCast(v, c.b.getInt16Ty());
     Value* small = c.b.CreateICmpEQ(c.b.CreateAnd(bits, 0x7c00), c.b.getInt16(0));
@@ -39,8 +52,9 @@ Pair operand(LiftContext& c, Value* word, uint64_t select, bool absolute, bool n
     if (select == 1) {
         p.lane[0] = p.lane[1] = c.b.CreateFPTrunc(c.as_float(word), c.b.getHalfTy());
     } else {
-        p.lane[0] = half_of(c, word, select == 3 || select == 4);
-        p.lane[1] = half_of(c, word, select == 0 || select == 3);
+        const auto part = c.flag(F::bf16) ? bfloat_of : half_of;
+        p.lane[0] = part(c, word, select == 3 || select == 4);
+        p.lane[1] = part(c, word, select == 0 || select == 3);
     }
     for (Value*& lane : p.lane)
         lane = flush_half(c, sign_modifiers(c, lane, absolute, negated), ftz);
@@ -53,9 +67,9 @@ bool arithmetic_ftz(LiftContext& c) {
     return c.exact() && (c.flag(F::ftz) || c.get(F::fmz_h));
 }
 
-// bfloat16, operands of one float, and results in floats are refused.
+// Operands of one float, and results in floats are refused.
 bool plain(LiftContext& c, std::initializer_list<uint64_t> selects) {
-    bool ok = !c.flag(F::bf16) && !c.flag(F::h2_f32);
+    bool ok = !c.flag(F::h2_f32);
     for (const uint64_t s : selects)
         ok = ok && s != 1 && s <= 4;
     if (!ok)
@@ -76,6 +90,8 @@ Pair operand_b(LiftContext& c, bool ftz) {
 
 Value* pack(LiftContext& c, Value* low, Value* high) {
     const auto bits = [&](Value* v) {
+        if (v->getType()->isFloatTy())
+            return to_bfloat(c, v);
         return c.b.CreateZExt(c.b.CreateBitCast(v, c.b.getInt16Ty()), c.b.getInt32Ty());
     };
     return c.b.CreateOr(bits(low), c.b.CreateShl(bits(high), 16));
@@ -141,7 +157,7 @@ void hmul2(LiftContext& c) {
         r.lane[i] = c.b.CreateFMul(x.lane[i], y.lane[i]);
         if (c.get(F::fmz_h) == kFmz)
             r.lane[i] = c.b.CreateSelect(any_zero(c, x.lane[i], y.lane[i]),
-                                         llvm::ConstantFP::get(c.b.getHalfTy(), 0.0), r.lane[i]);
+                                         llvm::ConstantFP::get(r.lane[i]->getType(), 0.0), r.lane[i]);
     }
     write_pair(c, r, ftz);
 }
@@ -170,21 +186,20 @@ void hmnmx2(LiftContext& c) {
     const bool ftz = arithmetic_ftz(c);
     const Pair x = operand_a(c, ftz), y = operand_b(c, ftz);
     Value* choose = c.src_predicate();
-    Value *a = c.src_a(), *b = c.src_b();
+    const Pair a = operand(c, c.src_a(), c.get(F::hsel_a), false, false, false);
+    const Pair b = operand(c, c.src_b(), select_b(c), false, false, false);
     Pair r{};
     for (unsigned i = 0; i < 2; ++i) {
+        llvm::Type* type = x.lane[i]->getType();
         Value* low = c.math(llvm::Intrinsic::minnum, {x.lane[i], y.lane[i]});
         Value* high = c.math(llvm::Intrinsic::maxnum, {x.lane[i], y.lane[i]});
         r.lane[i] = c.b.CreateSelect(choose, low, high);
-        if (c.flag(F::xorsign)) {
-            Value* sign = c.b.CreateTrunc(c.b.CreateLShr(c.b.CreateXor(a, b), 16 * i), c.b.getInt16Ty());
-            Value* bits = c.b.CreateOr(c.b.CreateAnd(c.as_int(r.lane[i]), 0x7fff),
-                                       c.b.CreateAnd(sign, 0x8000));
-            r.lane[i] = c.b.CreateBitCast(bits, c.b.getHalfTy());
+        if (c.flag(F::xorsign)) { // the sign of the product of the operands as they are
+            Value* sign = c.b.CreateXor(c.as_int(a.lane[i]), c.as_int(b.lane[i]));
+            r.lane[i] = c.math(llvm::Intrinsic::copysign, {r.lane[i], c.b.CreateBitCast(sign, type)});
         }
         if (c.flag(F::nan))
-            r.lane[i] = c.b.CreateSelect(c.b.CreateFCmpUNO(x.lane[i], y.lane[i]),
-                                         c.b.CreateBitCast(c.b.getInt16(0x7fff), c.b.getHalfTy()), r.lane[i]);
+            r.lane[i] = c.b.CreateSelect(c.b.CreateFCmpUNO(x.lane[i], y.lane[i]), llvm::ConstantFP::getNaN(type, false, 0x7fffff), r.lane[i]);
     }
     write_pair(c, r, ftz);
 }
@@ -219,8 +234,16 @@ void hsetp2(LiftContext& c) {
 // Two floats to a pair of halves: a above b; .MERGE_C keeps a half of c above instead (T-131).
 void f2fp(LiftContext& c) {
     constexpr uint64_t kTowardsZero = 3; // F::f2fp_rz
-    if (c.flag(F::bf16_pack) || c.flag(F::satfinite) || c.flag(F::relu) || c.has(F::f2fp_rs))
+    if (c.flag(F::satfinite) || c.flag(F::relu) || c.has(F::f2fp_rs))
         return c.refuse("in this form is not implemented");
+    if (c.flag(F::bf16_pack)) {
+        const bool towards_zero = c.get(F::f2fp_rz) == kTowardsZero, merge = c.flag(F::f2fp_merge);
+        if (merge)
+            return c.refuse("of one bfloat16 is not implemented");
+        Value* low = to_bfloat(c, sign_modifiers(c, c.src_b_float(), c.flag(F::abs_b), c.flag(F::neg_b)), towards_zero);
+        Value* high = to_bfloat(c, sign_modifiers(c, c.as_float(c.src_a()), c.flag(F::abs_a), c.flag(F::neg_a)), towards_zero);
+        return c.set_reg(c.get(F::dst), c.b.CreateOr(low, c.b.CreateShl(high, 16)));
+    }
     const auto narrow = [&](Value* v) -> Value* {
         if (c.get(F::f2fp_rz) == kTowardsZero)
             return c.call(Intrinsic::f32_to_f16_rnd, {c.i32(kTowardsZero), v});

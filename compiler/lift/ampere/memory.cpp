@@ -1,5 +1,6 @@
 // Constant, global, local and shared memory: addresses with uniform parts and strides, atomics, barriers.
 #include "compiler/lift/ampere/functions.h"
+#include "compiler/lift/ampere/lanes.h"
 #include "compiler/lift/maxwell/functions.h"
 #include "compiler/lift/maxwell/memory.h"
 #include "compiler/lift/maxwell/values.h"
@@ -41,15 +42,20 @@ Value* global_address(LiftContext& c) {
     return plus(c, sum(c, base, index), offset);
 }
 
-// Ra times its stride (T-155), + a uniform register, + the displacement.
-Value* address_32(LiftContext& c) {
-    static constexpr uint32_t kShift[4] = {0, 2, 3, 4}; // F::mem_stride: 1, 4, 8, 16 bytes
-    Value* address = c.src_a();
-    if (const uint32_t shift = kShift[c.get(F::mem_stride) & 3])
-        address = c.b.CreateShl(address, shift);
-    if (c.has(F::mem_base) && !c.flag(F::mem_desc))
-        address = sum(c, c.ureg(c.get(F::mem_base)), address);
-    return plus(c, address, static_cast<uint32_t>(c.inst().get_signed(F::offset)));
+// Whether a generic address lies in the window whose base stands in the driver's bank; windows have 16 MiB below 4 GiB.
+Value* in_window(LiftContext& c, Value* address, uint32_t base) {
+    constexpr unsigned kWindowBits = 24;
+    const GuestAbi& abi = *c.input.abi;
+    if (base == kNone)
+        return c.i1(false);
+    Value* window = c.zext64(c.b.CreateLShr(c.cbuf(abi.driver_bank, base), kWindowBits));
+    return c.b.CreateICmpEQ(c.b.CreateLShr(address, kWindowBits), window);
+}
+
+Value* in_global(LiftContext& c, Value* address) {
+    const GuestAbi& abi = *c.input.abi;
+    return c.b.CreateNot(c.b.CreateOr(in_window(c, address, abi.shared_window_base),
+                                      in_window(c, address, abi.local_window_base)));
 }
 
 bool no_predicate_result(LiftContext& c) {
@@ -65,7 +71,11 @@ enum Type : uint64_t { type_u32, type_s32, type_u64, type_f32, type_f16x2, type_
 std::optional<AtomicOp> typed_op(uint64_t op, uint64_t type) {
     if (type == type_f32)
         return op == 0 ? std::optional(AtomicOp::fadd_ftz) : std::nullopt;
-    if (type == type_f16x2 || type > type_s64)
+    if (type == type_f16x2)
+        return op == 0 ? std::optional(AtomicOp::hadd2) : std::nullopt;
+    if (type == type_f64)
+        return op == 0 ? std::optional(AtomicOp::dadd) : std::nullopt;
+    if (type > type_f64)
         return std::nullopt;
     const auto kind = maxwell::atomic_op(op, type == type_s32 || type == type_s64);
     const bool wide = type == type_u64 || type == type_s64;
@@ -85,7 +95,7 @@ void atomic(LiftContext& c, const AtomicSpace& space, Value* address, uint64_t o
         return c.refuse();
     const uint64_t src = c.get(F::src_b);
     Value* code = c.i32(static_cast<uint32_t>(*kind));
-    if (type != type_u64 && type != type_s64)
+    if (type != type_u64 && type != type_s64 && type != type_f64)
         c.set_reg(dst, c.call(space.op_32, {address, code, c.reg(src), c.i32(0)}));
     else if (aligned(c, src, 2) && aligned(c, dst, 2))
         c.set_reg64(dst, c.call(space.op_64, {address, code, c.reg64(src), c.i64(0)}));
@@ -115,11 +125,25 @@ void compare_and_swap(LiftContext& c, const AtomicSpace& space, Value* address, 
         c.set_reg64(d, old);
     else
         c.set_reg(d, old);
-    if (c.has(F::dst_pred))
-        c.set_predicate(c.get(F::dst_pred), swapped);
+    if (!c.has(F::dst_pred))
+        return;
+    // ATOM works on generic addresses: what its predicate tells is that the address was one that it can work on, which for 32 bits is any.
+    if (c.inst().op() == isa::Op::ATOM)
+        swapped = in_global(c, address);
+    c.set_predicate(c.get(F::dst_pred), swapped);
 }
 
 } // namespace
+
+Value* address_32(LiftContext& c) {
+    static constexpr uint32_t kShift[4] = {0, 2, 3, 4}; // F::mem_stride: 1, 4, 8, 16 bytes
+    Value* address = c.src_a();
+    if (const uint32_t shift = kShift[c.get(F::mem_stride) & 3])
+        address = c.b.CreateShl(address, shift);
+    if (c.has(F::mem_base) && !c.flag(F::mem_desc))
+        address = sum(c, c.ureg(c.get(F::mem_base)), address);
+    return plus(c, address, static_cast<uint32_t>(c.inst().get_signed(F::offset)));
+}
 
 void ldc(LiftContext& c) {
     if (c.inst().form() == Form::cx)
@@ -189,8 +213,26 @@ void atom(LiftContext& c) {
     }
     if (c.has(F::atoms_arrive))
         return c.refuse();
-    if (no_predicate_result(c))
-        atomic(c, kGlobalAtomics, global_address(c), c.get(F::atom86_op), type, c.get(F::dst));
+    Value* address = global_address(c);
+    atomic(c, kGlobalAtomics, address, c.get(F::atom86_op), type, c.get(F::dst));
+    if (c.has(F::dst_pred) && c.get(F::dst_pred) != isa::kPt)
+        c.set_predicate(c.get(F::dst_pred), in_global(c, address));
+}
+
+// Which memory a generic address is in.
+void qspc(LiftContext& c) {
+    enum : uint64_t { kGlobalSpace = 0, kLocalSpace = 1, kSharedSpace = 2 }; // F::qspc_op
+    const GuestAbi& abi = *c.input.abi;
+    Value *address = global_address(c), *inside = nullptr;
+    switch (c.get(F::qspc_op)) {
+    case kGlobalSpace: inside = in_global(c, address); break;
+    case kLocalSpace: inside = in_window(c, address, abi.local_window_base); break;
+    case kSharedSpace: inside = in_window(c, address, abi.shared_window_base); break;
+    default: return c.refuse("of this space is not implemented");
+    }
+    if (c.get(F::dst) != isa::kRz)
+        return c.refuse("with a register result is not implemented");
+    c.set_predicate(c.get(F::dst_pred), inside);
 }
 
 void red(LiftContext& c) {

@@ -7,7 +7,8 @@ namespace dmsh::ampere {
 using isa::F;
 
 namespace {
-constexpr uint64_t kSrz = 255; // reads as zero
+// Numbers of S2R that Maxwell lacks (isa/special_registers.h).
+enum : uint64_t { kVirtualSmId = 67, kPerformance0 = 100, kPerformanceLast = 115, kSrz = 255 };
 } // namespace
 
 void umov(LiftContext& c) {
@@ -15,20 +16,22 @@ void umov(LiftContext& c) {
 }
 
 void s2r(LiftContext& c) {
-    if (c.get(F::sreg) == kSrz)
+    const uint64_t from = c.get(F::sreg);
+    // SRZ reads as zero; performance counters that nobody has started; all work is on multiprocessor 0.
+    if (from == kSrz || from == kVirtualSmId || (from >= kPerformance0 && from <= kPerformanceLast))
         c.set_reg(c.get(F::dst), c.i32(0));
     else
         maxwell::s2r(c);
 }
 
-// Without .32 a pair, of which the registers that games read have zero for the upper half.
+// Without .32 a pair: of SRZ zero, of the clocks (whose upper halves read as zero, as S2R does) and the timer.
 void cs2r(LiftContext& c) {
-    constexpr uint64_t k32 = 0; // F::cs2r_32
+    constexpr uint64_t k32 = 0, kClockLo = 80, kGlobalTimerLo = 82; // F::cs2r_32, F::sreg
     const uint64_t d = c.get(F::dst), from = c.get(F::sreg);
     s2r(c);
     if (c.get(F::cs2r_32) == k32)
         return;
-    if (from != kSrz)
+    if (from != kSrz && from != kClockLo && from != kGlobalTimerLo)
         return c.refuse("of 64 bits is not implemented");
     c.set_reg(d >= isa::kRz ? d : d + 1, c.i32(0));
 }

@@ -1,6 +1,7 @@
 // Comparison and reduction over the active lanes of a warp (T-112). No target has MATCH, and not every one has
 // reductions of all kinds, so every lane reads the others one after another.
 #include "compiler/lift/ampere/functions.h"
+#include "compiler/lift/ampere/lanes.h"
 
 namespace dmsh::ampere {
 
@@ -9,12 +10,6 @@ using isa::F;
 namespace {
 
 constexpr uint32_t kLanes = 32;
-
-// Lane `k`'s value; SHFL.IDX with the whole warp as its segment.
-Value* lane_value(LiftContext& c, Value* value, uint32_t k) {
-    constexpr uint32_t kIdx = 0, kWholeWarp = 0x1f;
-    return c.call(Intrinsic::shfl, {c.i32(kIdx), value, c.i32(k), c.i32(kWholeWarp)});
-}
 
 Value* active_lanes(LiftContext& c) {
     return c.call(Intrinsic::ballot, {c.i1(true)});
@@ -25,6 +20,12 @@ Value* is_active(LiftContext& c, Value* active, uint32_t k) {
 }
 
 } // namespace
+
+// SHFL.IDX with the whole warp as its segment.
+Value* lane_value(LiftContext& c, Value* value, Value* lane) {
+    constexpr uint32_t kIdx = 0, kWholeWarp = 0x1f;
+    return c.call(Intrinsic::shfl, {c.i32(kIdx), value, lane, c.i32(kWholeWarp)});
+}
 
 // .ANY: the mask of active lanes with the same value. .ALL: that mask if all have it, else 0, and a predicate.
 void match(LiftContext& c) {
@@ -37,7 +38,7 @@ void match(LiftContext& c) {
     for (uint32_t k = 0; k < kLanes; ++k) {
         Value* same = is_active(c, active, k);
         for (Value* word : own)
-            same = c.b.CreateAnd(same, c.b.CreateICmpEQ(lane_value(c, word, k), word));
+            same = c.b.CreateAnd(same, c.b.CreateICmpEQ(lane_value(c, word, c.i32(k)), word));
         mask = c.b.CreateOr(mask, c.bool_to_int(same, 1u << k));
     }
     if (any)
@@ -58,7 +59,7 @@ void redux(LiftContext& c) {
                                  is_signed ? 0x80000000 : 0};
     Value *value = c.src_a(), *active = active_lanes(c), *result = c.i32(neutral[op]);
     for (uint32_t k = 0; k < kLanes; ++k) {
-        Value* v = c.b.CreateSelect(is_active(c, active, k), lane_value(c, value, k), c.i32(neutral[op]));
+        Value* v = c.b.CreateSelect(is_active(c, active, k), lane_value(c, value, c.i32(k)), c.i32(neutral[op]));
         switch (op) {
         case kAnd: result = c.b.CreateAnd(result, v); break;
         case kOr: result = c.b.CreateOr(result, v); break;

@@ -92,10 +92,11 @@ void f2f(LiftContext& c) {
     case kF16:
         if (!mode)
             v = c.b.CreateFPTrunc(v, c.b.getHalfTy());
-        else if (from == kF32)
+        else { // two roundings into one direction are one
+            if (from == kF64)
+                v = c.call(Intrinsic::f64_to_f32_rnd, {round, v});
             v = c.call(Intrinsic::f32_to_f16_rnd, {round, v});
-        else
-            return c.refuse("with this rounding is not implemented");
+        }
         break;
     case kF32:
         if (from == kF16)

@@ -55,7 +55,7 @@ FlowKind flow_kind(const Instruction& inst) {
     case Op::CONT: return FlowKind::cont;
     case Op::RET: return FlowKind::ret;
     // A trap ends the whole launch; of what a translated program can do, ending the thread comes closest.
-    case Op::BPT: return inst.get(F::bpt_op) == kBptTrap ? FlowKind::exit : FlowKind::refused;
+    case Op::BPT: return inst.get(inst.has(F::bpt86_op) ? F::bpt86_op : F::bpt_op) == kBptTrap ? FlowKind::exit : FlowKind::refused;
     // Absolute addresses need the place of the code in guest memory; the others need a trap handler or the hidden stack.
     case Op::JMP:
     case Op::JMX:

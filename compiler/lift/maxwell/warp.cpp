@@ -69,10 +69,15 @@ void bar(LiftContext& c) {
     enum Mode : uint64_t { sync = 0, arrive = 1, reduce = 2 };
     constexpr uint64_t kReductions = 3;
     const uint64_t mode = c.get(F::bar_mode);
-    if (!c.has(F::bar_id) && !c.has(F::src_a))
-        return c.refuse("with number and count in one register is not implemented");
-    Value* id = c.has(F::bar_id) ? c.i32(static_cast<uint32_t>(c.get(F::bar_id))) : c.src_a();
-    Value* threads = c.has(F::bar_count) ? c.i32(static_cast<uint32_t>(c.get(F::bar_count))) : c.reg(c.get(F::src_b));
+    Value *id = nullptr, *threads = nullptr;
+    if (!c.has(F::bar_id) && !c.has(F::src_a)) { // one register: the number below, the count from bit 16 on (px_bar_vote of the cuda corpus)
+        Value* both = c.reg(c.get(F::src_b));
+        id = c.b.CreateAnd(both, 15);
+        threads = c.b.CreateAnd(c.b.CreateLShr(both, 16), 0xfff);
+    } else {
+        id = c.has(F::bar_id) ? c.i32(static_cast<uint32_t>(c.get(F::bar_id))) : c.src_a();
+        threads = c.has(F::bar_count) ? c.i32(static_cast<uint32_t>(c.get(F::bar_count))) : c.reg(c.get(F::src_b));
+    }
     const auto* known = llvm::dyn_cast<llvm::ConstantInt>(threads);
     const bool all = known && (known->isZero() || known->getZExtValue() == group_threads(c));
     switch (mode) {

@@ -65,6 +65,8 @@ template <class T, class S> T apply(AtomicOp op, T old, T value, T comparand) {
         }
         return r;
     }
+    case AtomicOp::dadd:
+        return static_cast<T>(std::bit_cast<uint64_t>(std::bit_cast<double>(uint64_t{old}) + std::bit_cast<double>(uint64_t{value})));
     }
     return old;
 }
@@ -222,6 +224,7 @@ void barrier() { ir_wait(LaneOp::barrier, SITE, {0, 0, kNoReduction, 0}); }
 void barrier_part(uint32_t id, uint32_t threads) { ir_wait(LaneOp::barrier, SITE, {id & 15, threads, kNoReduction, 0}); }
 void barrier_arrive(uint32_t id, uint32_t) { ++ir_run->arrived[id & 15]; }
 uint32_t barrier_reduce(uint32_t mode, uint32_t id, uint32_t threads, bool v) { return ir_wait(LaneOp::barrier, SITE, {id & 15, threads, mode, v}); }
+void warp_barrier() { ir_wait(LaneOp::vote_all, SITE, {true}); }
 bool vote_all(bool v) { return ir_wait(LaneOp::vote_all, SITE, {v}); }
 bool vote_any(bool v) { return ir_wait(LaneOp::vote_any, SITE, {v}); }
 bool vote_eq(bool v) { return ir_wait(LaneOp::vote_eq, SITE, {v}); }
@@ -334,7 +337,7 @@ const std::map<std::string, void*>& ir_host_functions() {
         H("dmsh.demote", demote), H("dmsh.helper", helper), H("dmsh.geom.emit", geom_emit), H("dmsh.geom.cut", geom_cut),
         H("dmsh.clock", clock_word), H("dmsh.membar", membar), H("dmsh.special", special), H(kProbeFunction, probe),
         H("dmsh.barrier.part", barrier_part), H("dmsh.barrier.arrive", barrier_arrive), H("dmsh.barrier.reduce", barrier_reduce),
-        H("dmsh.barrier", barrier), H("dmsh.vote.all", vote_all), H("dmsh.vote.any", vote_any), H("dmsh.vote.eq", vote_eq),
+        H("dmsh.barrier", barrier), H("dmsh.warp.barrier", warp_barrier), H("dmsh.vote.all", vote_all), H("dmsh.vote.any", vote_any), H("dmsh.vote.eq", vote_eq),
         H("dmsh.ballot", ballot), H("dmsh.shfl", shfl), H("dmsh.shfl.valid", shfl_valid), H("dmsh.fswzadd", fswzadd),
         H("dmsh.ddx", ddx), H("dmsh.ddy", ddy), H("host.loop", loop_head),
         H("dmsh.mufu", mufu), H("dmsh.mufu64h", mufu64h), H("dmsh.ftz", ftz), H("dmsh.fchk", fchk),
