@@ -17,8 +17,8 @@ struct Range {
 llvm::SmallVector<Range, 8> ranges_of(const ComputeLayout& layout, const GuestAbi& abi) {
     constexpr uint32_t kEverything = 0x10000; // push constants have a bank of their own
     llvm::SmallVector<Range, 8> ranges;
-    if (abi.group_count != kNone)
-        ranges.push_back({ComputeLayout::kGroupCount, 12, abi.driver_bank, abi.group_count, 12});
+    if (abi.group_count_nvn2 != kNone) // T-180
+        ranges.push_back({abi.group_count_nvn2, 12, abi.driver_bank, abi.group_count, 12});
     uint32_t at = ComputeLayout::kFirst;
     const auto add = [&](uint32_t bytes, uint8_t bank, uint32_t base, uint32_t room) {
         ranges.push_back({at, bytes, bank, base, room});

@@ -35,8 +35,7 @@ struct ComputeLayout {
     uint8_t uniforms = 0, storage = 0;
     uint8_t textures = 0, separate_textures = 0, separate_samplers = 0, images = 0;
 
-    static constexpr uint32_t kFirst = 0x10;      // where the push constants begin
-    static constexpr uint32_t kGroupCount = 0x4;  // workgroup counts x, y, z (T-180)
+    static constexpr uint32_t kFirst = 0x10; // where the push constants begin
     // Where the layout ends; the control section states it too.
     constexpr uint32_t end() const {
         return kFirst + 4u * push_words + 0x10u * (uniforms + storage) +
