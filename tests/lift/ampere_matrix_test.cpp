@@ -47,7 +47,8 @@ double worst(uint64_t shape, unsigned inner, bool float_sums) {
     for (unsigned k = 0; k < kWordsIn; ++k)
         code.add(Op::LDG, Form::reg, {{F::dst, kA + k}, {F::src_a, 4}, {F::offset, 4 * k}, {F::e, 1}, {F::mem_size_st, 4}});
     code.add(Op::HMMA, Form::reg,
-             {{F::dst, kD}, {F::src_a, kA}, {F::src_b, kB}, {F::src_c, kC}, {F::hmma_shape, shape}, {F::hmma_f32, float_sums}});
+             {{F::dst, kD}, {F::src_a, kA}, {F::src_b, kB}, {F::src_c, kC}, {F::hmma_shape, shape}, {F::hmma_f32, float_sums},
+              {F::src_upred, isa::kPt}});
     for (unsigned k = 0; k < kWordsOut; ++k)
         code.add(Op::STG, Form::reg, {{F::src_a, 4}, {F::src_b, kD + k}, {F::offset, 4 * (kWordsIn + k)}, {F::e, 1}, {F::mem_size_st, 4}});
     code.add(Op::EXIT, Form::none, {});
