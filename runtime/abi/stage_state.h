@@ -8,6 +8,9 @@ namespace dmsh {
 
 // SpecId of the one specialization constant of a geometry module: vertices of the input primitive.
 constexpr uint32_t kInputVerticesSpecId = 0;
+// SpecId of the number of ids that a whole texture pool (BindingKind::texture_pool) has room for; greater ids read the slot of that
+// number, which is empty. 2^20 where nothing is given: no id of a handle is greater.
+constexpr uint32_t kPoolTexturesSpecId = 1;
 
 // The geometry module `words` for input primitives of 1 (points), 2 (lines), 3 (triangles), 4 (lines with adjacency)
 // or 6 (triangles with adjacency) vertices. Another count, or words that are no such module, come back as they are.

@@ -203,6 +203,8 @@ ret void)");
     EXPECT_THAT(t, HasSubstr("NonUniform"));
     EXPECT_THAT(t, HasSubstr("RuntimeDescriptorArray"));
     EXPECT_THAT(t, HasSubstr("DescriptorSet 1"));
+    EXPECT_THAT(t, HasSubstr("SpecId 1")); // handles past the pool read the empty slot behind it
+    EXPECT_THAT(t, HasSubstr("= OpSpecConstant %uint 1048576"));
 }
 
 TEST(Emitter, ImagesOfEveryAccessValidate) {

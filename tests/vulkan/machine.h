@@ -65,6 +65,8 @@ class Machine {
     void draw_to(NVNtexture* color, size_t program, NVNtexture* depth = nullptr);
     // Submits what was recorded, waits, and begins anew.
     void run();
+    // Begins the next list, for tests that end and submit the last one themselves.
+    void again() { begin(); }
     // Rows of one level and layer (or slice), tight, through a copy that the guest records. Runs.
     std::vector<uint8_t> pixels(NVNtexture* texture, int level = 0, int layer = 0);
     template <class T>

@@ -157,6 +157,7 @@ class SpirvEmitter {
     void finish_position();
     bool arrayed_inputs() const;
     uint32_t vertex_array(uint32_t element); // of a stage whose inputs are arrays: one element per vertex
+    uint32_t pool_textures();                // ids that a whole texture pool has room for
     uint32_t vertex_count();                 // geometry: the constant that a draw's topology changes
     // Stores to the one of `pointers` (address, pointer) that `at` names; other invocations' values stay untouched.
     void store_dynamic(const llvm::Value* address, uint32_t bits);
@@ -270,7 +271,7 @@ class SpirvEmitter {
         std::array<uint32_t, 4> parts;
     };
     llvm::SmallVector<PendingOutput, 8> pending_;
-    uint32_t vertex_count_ = 0;
+    uint32_t vertex_count_ = 0, pool_textures_ = 0;
     uint32_t input_copy_ = 0, first_copied_ = 0, copied_count_ = 0; // copy_inputs
     uint32_t position_ = 0, clip_variable_ = 0, clip_count_ = 0, clip_input_ = 0, clip_input_count_ = 0;
     std::array<uint32_t, 2> generic_locations_{}, fixed_locations_{}; // outputs, inputs: bit per location

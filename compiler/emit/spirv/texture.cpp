@@ -1,6 +1,7 @@
 // Textures, samplers, texel buffers and storage images: declaration by shape, sampling, fetching, queries,
 // atomics.
 #include "compiler/emit/spirv/emitter.h"
+#include "runtime/abi/stage_state.h"
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Support/KnownBits.h>
 
@@ -106,6 +107,16 @@ uint32_t SpirvEmitter::sampler_variable(uint32_t index) {
     return variable;
 }
 
+// How many ids the runtime's texture pool has room for; the slot behind them is empty.
+uint32_t SpirvEmitter::pool_textures() {
+    if (!pool_textures_) {
+        pool_textures_ = b_.new_id();
+        SpirvBuilder::put(b_.globals, spv::OpSpecConstant, {u32(), pool_textures_, kTexturePoolSize});
+        b_.decorate(pool_textures_, spv::DecorationSpecId, {kPoolTexturesSpecId});
+    }
+    return pool_textures_;
+}
+
 // The descriptor of element `index`. Run-time indices may differ between invocations of a draw.
 uint32_t SpirvEmitter::resource_pointer(uint32_t binding, uint32_t variable, uint32_t element_type,
                                         const llvm::Value* index, bool& non_uniform) {
@@ -115,7 +126,8 @@ uint32_t SpirvEmitter::resource_pointer(uint32_t binding, uint32_t variable, uin
         return variable;
     }
     const uint32_t pointer = b_.pointer_type(spv::StorageClassUniformConstant, element_type);
-    if (const auto k = literal(index)) {
+    const bool guarded = b.kind == BindingKind::texture_pool && !options_.for_msl; // any handle may come from memory
+    if (const auto k = literal(index); k && !guarded) {
         if (!is_pool(b.kind) && *k >= b.count)
             return fail("an array of bindings is indexed past its end");
         return op(spv::OpAccessChain, pointer, {variable, uc(*k)});
@@ -125,6 +137,8 @@ uint32_t SpirvEmitter::resource_pointer(uint32_t binding, uint32_t variable, uin
     uint32_t at = value(index);
     if (!is_pool(b.kind))
         at = ext(u32(), GLSLstd450UMin, {at, uc(b.count - 1)});
+    else if (guarded)
+        at = ext(u32(), GLSLstd450UMin, {at, pool_textures()});
     at = op(spv::OpCopyObject, u32(), {at}); // an id of its own to decorate
     const uint32_t chain = op(spv::OpAccessChain, pointer, {variable, at});
     b_.decorate(at, spv::DecorationNonUniform);

@@ -5,6 +5,7 @@
 #include "runtime/replay/vulkan/clear_pipelines.h"
 #include "runtime/replay/vulkan/counters.h"
 #include "runtime/replay/vulkan/pipelines.h"
+#include "runtime/replay/vulkan/raw_memory.h"
 #include "runtime/replay/vulkan/textures.h"
 #include "runtime/replay/vulkan/vulkan_backend.h"
 
@@ -19,6 +20,9 @@ class VulkanBackend final : public VulkanBackendBase {
     const char* name() const override { return "vulkan"; }
     VulkanInfo info() const override;
     void finish_pipelines() override { pipelines_.finish(); }
+    bool raw_memory() const override { return device_->can().raw_memory; }
+    bool whole_id_pools() const override { return device_->can().pool_textures != 0; }
+    uint64_t device_address(const nvn::PoolInfo& pool) const override { return memory_.device_address(pool); }
     void pool_added(const nvn::PoolInfo& pool) override { memory_.add(pool); }
     void pool_removed(const nvn::PoolInfo& pool) override;
 
@@ -59,6 +63,8 @@ class VulkanBackend final : public VulkanBackendBase {
     void end_work();
     // Makes every texture that the call reads; transfers that this takes happen outside of passes.
     void prepare(const BoundWork& work);
+    // How whole pools of ids are bound for this call; nothing where it has none.
+    PoolShape pool_shape(const BoundWork& work);
     // Copies parameters that only the GPU knows into the driver segments of an indirect call.
     void patch_drivers(const BoundWork& work, uint32_t segment_offset, uint64_t from, uint32_t bytes);
     bool bind(const BoundWork& work, const Pipeline& pipeline, VkPipelineBindPoint point);
@@ -107,7 +113,9 @@ class VulkanBackend final : public VulkanBackendBase {
     std::unique_ptr<Device> device_;
     PoolMemory memory_;
     Textures textures_;
+    IdPools id_pools_;
     Pipelines pipelines_;
+    RawMemory raw_;
     Counters counters_;
     ClearPipelines clears_;
     Buffer zeros_;

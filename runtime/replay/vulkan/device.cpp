@@ -1,5 +1,6 @@
 // Creates the Vulkan device and runs its batches.
 #include "runtime/replay/vulkan/device.h"
+#include "runtime/abi/binding_kinds.h"
 #include <algorithm>
 #include <cstring>
 
@@ -16,10 +17,9 @@ constexpr uint32_t kSetsPerPool = 256;
 VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                           VkDebugUtilsMessageTypeFlagsEXT,
                                           const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
-    if (severity & VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT) {
-        static_cast<Device*>(user)->count_validation_error();
-        report(Report::backend, "validation: %.380s", data->pMessage);
-    }
+    const bool error = severity & VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
+    static_cast<Device*>(user)->count_validation(error);
+    report(Report::backend, "validation %s: %.380s", error ? "error" : "warning", data->pMessage);
     return VK_FALSE;
 }
 
@@ -96,13 +96,14 @@ std::string Device::init(int index, bool validation) {
         return "the loader gives no instance";
     if (layered) {
         VkDebugUtilsMessengerCreateInfoEXT m{VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT};
-        m.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
+        m.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT;
         m.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
         m.pfnUserCallback = on_message;
         m.pUserData = this;
         if (const auto make = reinterpret_cast<PFN_vkCreateDebugUtilsMessengerEXT>(
                 vkGetInstanceProcAddr(instance_, "vkCreateDebugUtilsMessengerEXT")))
             make(instance_, &m, nullptr, &messenger_);
+        validated_ = messenger_ != VK_NULL_HANDLE;
     }
 
     uint32_t n = 0;
@@ -237,6 +238,22 @@ std::string Device::init(int index, bool validation) {
     can_.patch_restart = restart.primitiveTopologyPatchListRestart;
     can_.mesh = mesh.meshShader;
     can_.task = mesh.taskShader;
+    VkPhysicalDeviceVulkan12Properties p12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES};
+    VkPhysicalDeviceProperties2 p2{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &p12, {}};
+    vkGetPhysicalDeviceProperties2(physical_, &p2);
+    if (!p12.robustBufferAccessUpdateAfterBind) // one excludes the other, and bounds come first
+        v12.descriptorBindingUniformBufferUpdateAfterBind = v12.descriptorBindingStorageBufferUpdateAfterBind =
+            v12.descriptorBindingUniformTexelBufferUpdateAfterBind = v12.descriptorBindingStorageTexelBufferUpdateAfterBind = VK_FALSE;
+    can_.raw_memory = v12.bufferDeviceAddress && v12.descriptorBindingStorageBufferUpdateAfterBind && features.features.shaderInt64;
+    if (v12.runtimeDescriptorArray && v12.descriptorBindingPartiallyBound && v12.descriptorBindingSampledImageUpdateAfterBind &&
+        v12.shaderSampledImageArrayNonUniformIndexing && p12.maxPerStageDescriptorUpdateAfterBindSamplers >= kSamplerPoolSize &&
+        p12.maxDescriptorSetUpdateAfterBindSamplers >= kSamplerPoolSize) {
+        const uint32_t most = std::min({p12.maxPerStageDescriptorUpdateAfterBindSampledImages, p12.maxDescriptorSetUpdateAfterBindSampledImages,
+                                        p12.maxPerStageUpdateAfterBindResources});
+        // Bound textures, images and samplers of the other set count against the same limits.
+        constexpr uint32_t kOthers = 16384;
+        can_.pool_textures = most > 2 * kOthers ? std::min(most - kOthers, kTexturePoolSize) : 0;
+    }
     mesh.multiviewMeshShader = VK_FALSE; // would need features of other extensions
     mesh.primitiveFragmentShadingRateMeshShader = VK_FALSE;
 
@@ -303,8 +320,9 @@ Device::~Device() {
                 destroy(c);
             for (Buffer& g : b.garbage_buffers)
                 destroy(g);
-            for (const VkDescriptorPool p : b.descriptor_pools)
-                vkDestroyDescriptorPool(device_, p, nullptr);
+            for (const Batch::Sets* sets : {&b.sets, &b.late_sets})
+                for (const VkDescriptorPool p : sets->pools)
+                    vkDestroyDescriptorPool(device_, p, nullptr);
             vkDestroyCommandPool(device_, b.pool, nullptr);
         }
         vkDestroySemaphore(device_, timeline_, nullptr);
@@ -323,7 +341,9 @@ VkDeviceMemory Device::allocate(const VkMemoryRequirements& need, VkMemoryProper
         for (uint32_t i = 0; i < memory_.memoryTypeCount; ++i) {
             if (!(need.memoryTypeBits >> i & 1) || (memory_.memoryTypes[i].propertyFlags & flags) != flags)
                 continue;
-            VkMemoryAllocateInfo mai{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+            VkMemoryAllocateFlagsInfo addressed{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO};
+            addressed.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
+            VkMemoryAllocateInfo mai{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, can_.raw_memory ? &addressed : nullptr};
             mai.allocationSize = need.size;
             mai.memoryTypeIndex = i;
             VkDeviceMemory memory = VK_NULL_HANDLE;
@@ -349,7 +369,17 @@ VkBufferUsageFlags Device::buffer_uses() const {
                 VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_COUNTER_BUFFER_BIT_EXT;
     if (can_.conditional)
         uses |= VK_BUFFER_USAGE_CONDITIONAL_RENDERING_BIT_EXT;
+    if (can_.raw_memory)
+        uses |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     return uses;
+}
+
+void Device::take_address(Buffer& buffer) {
+    if (!can_.raw_memory)
+        return;
+    VkBufferDeviceAddressInfo info{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO};
+    info.buffer = buffer.buffer;
+    buffer.address = vkGetBufferDeviceAddress(device_, &info);
 }
 
 bool Device::make_buffer(uint64_t size, Buffer& out) {
@@ -369,6 +399,7 @@ bool Device::make_buffer(uint64_t size, Buffer& out) {
         return false;
     }
     out.map = static_cast<uint8_t*>(map);
+    take_address(out);
     return true;
 }
 
@@ -398,7 +429,11 @@ bool Device::import_buffer(uint8_t* memory, uint64_t size, Buffer& out) {
         VkImportMemoryHostPointerInfoEXT import{VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT};
         import.handleType = kType;
         import.pHostPointer = memory;
+        VkMemoryAllocateFlagsInfo addressed{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO, &import};
+        addressed.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
         VkMemoryAllocateInfo mai{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &import};
+        if (can_.raw_memory)
+            mai.pNext = &addressed;
         mai.allocationSize = size;
         mai.memoryTypeIndex = i;
         if (vkAllocateMemory(device_, &mai, nullptr, &out.memory) != VK_SUCCESS)
@@ -406,6 +441,7 @@ bool Device::import_buffer(uint8_t* memory, uint64_t size, Buffer& out) {
         if (vkBindBufferMemory(device_, out.buffer, out.memory, 0) == VK_SUCCESS) {
             out.map = memory;
             out.size = size;
+            take_address(out);
             return true;
         }
         break;
@@ -429,9 +465,11 @@ bool Device::next_batch() {
     b.garbage_buffers.clear();
     b.chunk = 0;
     b.chunk_used = 0;
-    b.descriptor_pool = 0;
-    for (const VkDescriptorPool p : b.descriptor_pools)
-        vkResetDescriptorPool(device_, p, 0);
+    for (Batch::Sets* sets : {&b.sets, &b.late_sets}) {
+        sets->current = 0;
+        for (const VkDescriptorPool p : sets->pools)
+            vkResetDescriptorPool(device_, p, 0);
+    }
     VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
     if (!ok(vkResetCommandPool(device_, b.pool, 0), "command pool") ||
@@ -474,32 +512,44 @@ Piece Device::piece(uint64_t size, uint64_t alignment) {
     return {c.buffer, at, c.map + at};
 }
 
-VkDescriptorSet Device::descriptor_set(VkDescriptorSetLayout layout) {
+VkDescriptorPool Device::make_descriptor_pool(bool late) {
+    const VkDescriptorPoolSize sizes[] = {
+        {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, kSetsPerPool * 8},
+        {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, kSetsPerPool * 8},
+        {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, kSetsPerPool * 16},
+        {VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE, kSetsPerPool * 4},
+        {VK_DESCRIPTOR_TYPE_SAMPLER, kSetsPerPool * 4},
+        {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, kSetsPerPool * 4},
+        {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, kSetsPerPool * 4},
+        {VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, kSetsPerPool * 4},
+    };
+    VkDescriptorPoolCreateInfo pci{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
+    pci.flags = late ? VK_DESCRIPTOR_POOL_CREATE_UPDATE_AFTER_BIND_BIT : 0;
+    pci.maxSets = kSetsPerPool;
+    pci.poolSizeCount = static_cast<uint32_t>(std::size(sizes));
+    pci.pPoolSizes = sizes;
+    VkDescriptorPool pool = VK_NULL_HANDLE;
+    ok(vkCreateDescriptorPool(device_, &pci, nullptr, &pool), "descriptor pool");
+    return pool;
+}
+
+VkDescriptorSet Device::descriptor_set(VkDescriptorSetLayout layout, bool late) {
     commands();
-    Batch& b = batches_[current_];
-    for (;;) {
-        if (b.descriptor_pool >= b.descriptor_pools.size()) {
-            const VkDescriptorPoolSize sizes[] = {
-                {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, kSetsPerPool * 8},
-                {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, kSetsPerPool * 8},
-                {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, kSetsPerPool * 16},
-                {VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE, kSetsPerPool * 4},
-                {VK_DESCRIPTOR_TYPE_SAMPLER, kSetsPerPool * 4},
-                {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, kSetsPerPool * 4},
-                {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, kSetsPerPool * 4},
-                {VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, kSetsPerPool * 4},
-            };
-            VkDescriptorPoolCreateInfo pci{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
-            pci.maxSets = kSetsPerPool;
-            pci.poolSizeCount = static_cast<uint32_t>(std::size(sizes));
-            pci.pPoolSizes = sizes;
-            VkDescriptorPool pool = VK_NULL_HANDLE;
-            if (!ok(vkCreateDescriptorPool(device_, &pci, nullptr, &pool), "descriptor pool"))
+    Batch::Sets& sets = late ? batches_[current_].late_sets : batches_[current_].sets;
+    for (bool fresh = false;; ++sets.current) {
+        if (sets.current >= sets.pools.size()) {
+            if (fresh) { // a whole pool is too small for one set
+                report(Report::unsupported, "a descriptor set larger than %u sets' worth of descriptors", kSetsPerPool);
                 return VK_NULL_HANDLE;
-            b.descriptor_pools.push_back(pool);
+            }
+            const VkDescriptorPool pool = make_descriptor_pool(late);
+            if (!pool)
+                return VK_NULL_HANDLE;
+            sets.pools.push_back(pool);
+            fresh = true;
         }
         VkDescriptorSetAllocateInfo ai{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
-        ai.descriptorPool = b.descriptor_pools[b.descriptor_pool];
+        ai.descriptorPool = sets.pools[sets.current];
         ai.descriptorSetCount = 1;
         ai.pSetLayouts = &layout;
         VkDescriptorSet set = VK_NULL_HANDLE;
@@ -510,10 +560,6 @@ VkDescriptorSet Device::descriptor_set(VkDescriptorSetLayout layout) {
             ok(r, "descriptor set");
             return VK_NULL_HANDLE;
         }
-        if (++b.descriptor_pool > b.descriptor_pools.size()) // a fresh pool was too small
-            return VK_NULL_HANDLE;
-        if (b.descriptor_pool > 4096)
-            return VK_NULL_HANDLE;
     }
 }
 

@@ -20,6 +20,7 @@ struct Buffer {
     VkDeviceMemory memory = VK_NULL_HANDLE;
     uint8_t* map = nullptr; // host-visible, coherent
     uint64_t size = 0;
+    uint64_t address = 0; // of the device; 0: shaders cannot reach it by address
 };
 
 // A piece of a batch's own memory.
@@ -46,6 +47,10 @@ struct Capabilities {
     bool conditional = false; // VK_EXT_conditional_rendering
     bool mesh = false, task = false;
     bool list_restart = false, patch_restart = false; // VK_EXT_primitive_topology_list_restart
+    // Pools by address: buffer addresses, 64-bit integers, and tables that are exchanged in sets already bound.
+    bool raw_memory = false;
+    // Whole pools of ids: how many textures one set takes; 0: none.
+    uint32_t pool_textures = 0;
 };
 
 // Commands of extensions; null where the device lacks the extension.
@@ -64,8 +69,11 @@ struct ExtensionCommands {
 struct Batch {
     VkCommandPool pool = VK_NULL_HANDLE;
     VkCommandBuffer commands = VK_NULL_HANDLE;
-    std::vector<VkDescriptorPool> descriptor_pools;
-    size_t descriptor_pool = 0; // current
+    struct Sets {
+        std::vector<VkDescriptorPool> pools;
+        size_t current = 0;
+    };
+    Sets sets, late_sets; // late: of layouts that are updated after binding
     std::vector<Buffer> chunks;
     size_t chunk = 0;
     uint64_t chunk_used = 0;
@@ -82,13 +90,19 @@ class Device {
     ~Device();
     Device(const Device&) = delete;
 
+    // Of one stage in a set; more is refused, so that a set always fits a descriptor pool (256 sets' worth).
+    static constexpr uint32_t kMostDescriptors = 128;
+
     VkDevice handle() const { return device_; }
     VkPhysicalDevice physical() const { return physical_; }
     const VkPhysicalDeviceProperties& properties() const { return properties_; }
     const Capabilities& can() const { return can_; }
     const ExtensionCommands& ext() const { return ext_; }
+    // The validation layer watches: what it said, errors and warnings.
+    bool validated() const { return validated_; }
     uint64_t validation_errors() const { return validation_errors_; }
-    void count_validation_error() { ++validation_errors_; }
+    uint64_t validation_warnings() const { return validation_warnings_; }
+    void count_validation(bool error) { ++(error ? validation_errors_ : validation_warnings_); }
 
     bool make_buffer(uint64_t size, Buffer& out);
     void destroy(Buffer& buffer);
@@ -102,7 +116,8 @@ class Device {
     bool idle() const { return !batches_[current_].recording; }
     // Host-visible memory that lives until the batch is over.
     Piece piece(uint64_t size, uint64_t alignment = 256);
-    VkDescriptorSet descriptor_set(VkDescriptorSetLayout layout);
+    // `late`: the layout's sets may be updated after they were bound.
+    VkDescriptorSet descriptor_set(VkDescriptorSetLayout layout, bool late = false);
     // Submits; answers the fence behind everything given so far.
     uint64_t flush();
     // The fence that the commands being recorded will have.
@@ -117,6 +132,8 @@ class Device {
     std::string init(int index, bool validation);
     bool next_batch();
     VkBufferUsageFlags buffer_uses() const;
+    VkDescriptorPool make_descriptor_pool(bool late);
+    void take_address(Buffer& buffer);
 
     static constexpr unsigned kBatches = 4;
     VkInstance instance_ = VK_NULL_HANDLE;
@@ -133,7 +150,8 @@ class Device {
     unsigned current_ = 0;
     Capabilities can_;
     ExtensionCommands ext_;
-    std::atomic<uint64_t> validation_errors_{0};
+    std::atomic<uint64_t> validation_errors_{0}, validation_warnings_{0};
+    bool validated_ = false;
     PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties_ = nullptr;
 };
 

@@ -143,7 +143,7 @@ void VulkanBackend::draw(const DrawCall& call) {
     use(Use::graphics);
     patched_.clear();
     prepare(call.work);
-    const Pipeline* pipeline = pipelines_.graphics(*call.key, call.work);
+    const Pipeline* pipeline = pipelines_.graphics(*call.key, call.work, pool_shape(call.work));
     if (!pipeline)
         return;
     if (needs_conversion(call)) {
@@ -433,7 +433,7 @@ void VulkanBackend::dispatch(const DispatchCall& call) {
             return;
         patch_drivers(call.work, guest_abi(GuestAbiId::nvn).group_count, call.indirect, 12);
     }
-    const Pipeline* pipeline = pipelines_.compute(call.work);
+    const Pipeline* pipeline = pipelines_.compute(call.work, pool_shape(call.work));
     if (!pipeline)
         return;
     device_->full_barrier();

@@ -5,6 +5,7 @@
 #include "runtime/abi/stage_state.h"
 #include "runtime/nvn/states.h"
 #include "runtime/replay/vulkan/formats.h"
+#include "runtime/replay/vulkan/module_check.h"
 #define XXH_INLINE_ALL
 #include <algorithm>
 #include <cstring>
@@ -103,6 +104,33 @@ VkBlendOp equation(uint32_t nvn) {
     }
 }
 
+const char* entry_name(const nvn::Shader& shader) {
+    return shader.reflection.entry.empty() ? kEntryMain : shader.reflection.entry.c_str();
+}
+
+bool is_pool(const Binding& b) {
+    return b.kind == BindingKind::texture_pool || b.kind == BindingKind::sampler_pool;
+}
+
+// Whether a shader of the work indexes whole pools of ids.
+bool uses_pools(const BoundWork& work) {
+    return std::any_of(work.shaders.begin(), work.shaders.end(), [](const StageShader& s) {
+        return s.shader && std::any_of(s.shader->reflection.interface.bindings.begin(), s.shader->reflection.interface.bindings.end(), is_pool);
+    });
+}
+
+// The ids that the pools have room for, as modules ask for them.
+struct PoolConstant {
+    VkSpecializationMapEntry entry{kPoolTexturesSpecId, 0, 4};
+    VkSpecializationInfo info{};
+    explicit PoolConstant(const PoolShape& pools) {
+        info.mapEntryCount = 1;
+        info.pMapEntries = &entry;
+        info.dataSize = 4;
+        info.pData = &pools.textures;
+    }
+};
+
 VkFormat zero_format(Numeric numeric) {
     return numeric == Numeric::sint   ? VK_FORMAT_R32G32B32A32_SINT
            : numeric == Numeric::uint ? VK_FORMAT_R32G32B32A32_UINT
@@ -115,7 +143,9 @@ VkDescriptorType descriptor_type(const Binding& b) {
     const bool buffer = b.dim == ImageDim::buffer;
     switch (b.kind) {
     case BindingKind::storage:
-    case BindingKind::storage_in_bank: return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    case BindingKind::storage_in_bank:
+    case BindingKind::pool_table:
+    case BindingKind::pool_write_log: return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
     case BindingKind::texture:
     case BindingKind::texture_in_bank:
         return buffer ? VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER : VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
@@ -161,7 +191,7 @@ void Pipelines::work() {
         busy_ = true;
         hold.unlock();
         Pipeline made;
-        if (!(job.compute ? make_compute(job.work, made) : make(job.key, job.work, made)))
+        if (!(job.compute ? make_compute(job, made) : make(job, made)))
             made.pipeline = VK_NULL_HANDLE;
         else
             made_.fetch_add(1, std::memory_order_relaxed);
@@ -178,24 +208,21 @@ void Pipelines::finish() {
     changed_.wait(hold, [this] { return queue_.empty() && !busy_; });
 }
 
-const Pipeline* Pipelines::get(Slot& slot, bool fresh, const PipelineKey& key, bool compute,
-                               const BoundWork& work) {
+const Pipeline* Pipelines::get(Slot& slot, bool fresh, const Job& job) {
     std::unique_lock hold(lock_);
     if (fresh) {
+        const auto& stages = job.work.shaders;
         std::string shaders;
         for (unsigned s = 0; s < kStageCount; ++s)
-            if (work.shaders[s].shader)
-                shaders.append(" ")
-                    .append(stage_name(static_cast<Stage>(s)))
-                    .append(" ")
-                    .append(key_text(work.shaders[s].shader->key));
+            if (stages[s].shader)
+                shaders.append(" ").append(stage_name(static_cast<Stage>(s))).append(" ").append(key_text(stages[s].shader->key));
         ++misses_;
         report(Report::pipeline_miss, "%016llx:%s",
-               static_cast<unsigned long long>(compute ? work.shaders[5].shader->key : hash(key)),
+               static_cast<unsigned long long>(job.compute ? stages[static_cast<unsigned>(Stage::compute)].shader->key : hash(job.key)),
                shaders.c_str());
-        Job job{key, compute, work, &slot};
-        job.work.resources = nullptr;
         queue_.push_back(job);
+        queue_.back().slot = &slot;
+        queue_.back().work.resources = nullptr;
         if (!worker_.joinable())
             worker_ = std::thread([this] { this->work(); });
         changed_.notify_all();
@@ -219,16 +246,15 @@ VkShaderModule Pipelines::module(const nvn::Shader& shader, uint32_t input_verti
     if (it != modules_.end())
         return it->second;
     VkShaderModule m = VK_NULL_HANDLE;
-    // The driver trusts its input: only what looks like a module is handed on.
-    uint32_t word = 0;
-    if (shader.slice.bytes.size() >= 20)
-        std::memcpy(&word, shader.slice.bytes.data(), 4);
-    if (shader.slice.kind != SliceKind::spirv || word != 0x07230203) {
-        report(Report::damaged_pack, "%s has no SPIR-V", key_text(shader.key).c_str());
+    std::vector<uint32_t> words(shader.slice.bytes.size() / 4);
+    std::memcpy(words.data(), shader.slice.bytes.data(), words.size() * 4);
+    const std::string fault = shader.slice.kind != SliceKind::spirv
+                                  ? "it is no SPIR-V"
+                                  : module_fault(words, shader.reflection.interface, entry_name(shader));
+    if (!fault.empty()) {
+        report(Report::damaged_pack, "%s: %s", key_text(shader.key).c_str(), fault.c_str());
     } else {
         VkShaderModuleCreateInfo ci{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
-        std::vector<uint32_t> words(shader.slice.bytes.size() / 4);
-        std::memcpy(words.data(), shader.slice.bytes.data(), words.size() * 4);
         if (input_vertices)
             words = with_input_primitive(words, input_vertices);
         if (mode)
@@ -241,41 +267,73 @@ VkShaderModule Pipelines::module(const nvn::Shader& shader, uint32_t input_verti
     return m;
 }
 
-const Pipelines::Layout* Pipelines::layout(const BoundWork& work) {
-    uint32_t ids[kStageCount] = {};
+const Pipelines::Layout* Pipelines::layout(const BoundWork& work, const PoolShape& pools) {
+    uint32_t ids[kStageCount + 1] = {};
     for (unsigned s = 0; s < kStageCount; ++s)
         ids[s] = work.shaders[s].shader ? work.shaders[s].shader->id : 0;
+    Layout l;
+    l.pools = uses_pools(work);
+    ids[kStageCount] = l.pools ? pools.textures : 0;
     const uint64_t key = XXH3_64bits(ids, sizeof ids);
     const std::lock_guard hold(objects_lock_);
     if (const auto it = layouts_.find(key); it != layouts_.end())
-        return &it->second;
+        return it->second.layout ? &it->second : nullptr;
     std::vector<VkDescriptorSetLayoutBinding> bindings;
+    std::vector<VkDescriptorBindingFlags> flags;
     for (unsigned s = 0; s < kStageCount; ++s) {
         if (!work.shaders[s].shader)
             continue;
         const auto& list = work.shaders[s].shader->reflection.interface.bindings;
+        uint64_t descriptors = 0;
         for (uint32_t i = 0; i < list.size(); ++i) {
+            if (is_pool(list[i]))
+                continue;
             VkDescriptorSetLayoutBinding b{};
             b.binding = vulkan_binding(static_cast<Stage>(s), i);
             b.descriptorType = descriptor_type(list[i]);
             b.descriptorCount = list[i].count;
             b.stageFlags = stage_bit(static_cast<Stage>(s));
             bindings.push_back(b);
+            descriptors += list[i].count;
+            // Tables of memory pools are exchanged in bound sets.
+            const bool late = list[i].kind == BindingKind::pool_table || list[i].kind == BindingKind::pool_write_log;
+            flags.push_back(late ? VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT : 0);
+            l.late |= late;
+        }
+        if (descriptors > Device::kMostDescriptors) {
+            report(Report::unsupported, "%llu descriptors for one stage (%s)", static_cast<unsigned long long>(descriptors),
+                   key_text(work.shaders[s].shader->key).c_str());
+            layouts_[key] = {};
+            return nullptr;
         }
     }
-    Layout l;
+    if (l.pools && !pools.layout) {
+        report(Report::unsupported, "whole pools of ids on this device");
+        return nullptr;
+    }
+    VkDescriptorSetLayout sets[2] = {VK_NULL_HANDLE, pools.layout};
     VkPipelineLayoutCreateInfo plci{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
-    if (!bindings.empty()) {
+    if (!bindings.empty() || l.pools) { // pools are set 1, and a set 0 comes before it
+        VkDescriptorSetLayoutBindingFlagsCreateInfo flagged{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO};
+        flagged.bindingCount = static_cast<uint32_t>(flags.size());
+        flagged.pBindingFlags = flags.data();
         VkDescriptorSetLayoutCreateInfo ci{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
+        if (l.late) {
+            ci.pNext = &flagged;
+            ci.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT;
+        }
         ci.bindingCount = static_cast<uint32_t>(bindings.size());
         ci.pBindings = bindings.data();
         if (!ok(vkCreateDescriptorSetLayout(device_.handle(), &ci, nullptr, &l.set), "set layout"))
             return nullptr;
-        plci.setLayoutCount = 1;
-        plci.pSetLayouts = &l.set;
+        sets[0] = l.set;
+        plci.setLayoutCount = l.pools ? 2 : 1;
+        plci.pSetLayouts = sets;
     }
-    if (!ok(vkCreatePipelineLayout(device_.handle(), &plci, nullptr, &l.layout), "pipeline layout"))
+    if (!ok(vkCreatePipelineLayout(device_.handle(), &plci, nullptr, &l.layout), "pipeline layout")) {
+        vkDestroyDescriptorSetLayout(device_.handle(), l.set, nullptr);
         return nullptr;
+    }
     return &(layouts_[key] = l);
 }
 
@@ -299,41 +357,51 @@ void Pipelines::find_feedback(const nvn::Shader& shader, Pipeline& out) {
     }
 }
 
-const Pipeline* Pipelines::compute(const BoundWork& work) {
-    const auto [it, fresh] =
-        compute_.try_emplace(work.shaders[static_cast<unsigned>(Stage::compute)].shader->id);
-    return get(it->second, fresh, {}, true, work);
+const Pipeline* Pipelines::compute(const BoundWork& work, const PoolShape& pools) {
+    const uint64_t ids = uses_pools(work) ? pools.textures : 0;
+    const auto [it, fresh] = compute_.try_emplace(ids << 32 | work.shaders[static_cast<unsigned>(Stage::compute)].shader->id);
+    return get(it->second, fresh, {{}, true, work, pools, nullptr});
 }
 
-bool Pipelines::make_compute(const BoundWork& work, Pipeline& out) {
-    const nvn::Shader& shader = *work.shaders[static_cast<unsigned>(Stage::compute)].shader;
-    const Layout* l = layout(work);
+bool Pipelines::make_compute(const Job& job, Pipeline& out) {
+    const nvn::Shader& shader = *job.work.shaders[static_cast<unsigned>(Stage::compute)].shader;
+    const Layout* l = layout(job.work, job.pools);
     const VkShaderModule m = module(shader);
     if (!l || !m)
         return false;
+    const PoolConstant ids(job.pools);
     VkComputePipelineCreateInfo ci{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
     ci.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
     ci.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
     ci.stage.module = m;
-    ci.stage.pName = shader.reflection.entry.empty() ? kEntryMain : shader.reflection.entry.c_str();
+    ci.stage.pName = entry_name(shader);
+    ci.stage.pSpecializationInfo = l->pools ? &ids.info : nullptr;
     ci.layout = l->layout;
-    out.layout = l->layout;
-    out.set_layout = l->set;
+    take(*l, out);
     return ok(vkCreateComputePipelines(device_.handle(), VK_NULL_HANDLE, 1, &ci, nullptr, &out.pipeline),
               "compute pipeline");
 }
 
-const Pipeline* Pipelines::graphics(const PipelineKey& key, const BoundWork& work) {
-    const auto [it, fresh] = graphics_.try_emplace(key);
-    return get(it->second, fresh, key, false, work);
+const Pipeline* Pipelines::graphics(const PipelineKey& key, const BoundWork& work, const PoolShape& pools) {
+    const auto [it, fresh] = graphics_.try_emplace({key, uses_pools(work) ? pools.textures : 0});
+    return get(it->second, fresh, {key, false, work, pools, nullptr});
 }
 
-bool Pipelines::make(const PipelineKey& key, const BoundWork& work, Pipeline& out) {
-    const Layout* l = layout(work);
+void Pipelines::take(const Layout& layout, Pipeline& out) {
+    out.layout = layout.layout;
+    out.set_layout = layout.set;
+    out.late = layout.late;
+    out.pools = layout.pools;
+}
+
+bool Pipelines::make(const Job& job, Pipeline& out) {
+    const PipelineKey& key = job.key;
+    const BoundWork& work = job.work;
+    const Layout* l = layout(work, job.pools);
     if (!l)
         return false;
-    out.layout = l->layout;
-    out.set_layout = l->set;
+    take(*l, out);
+    const PoolConstant ids(job.pools);
     const Capabilities& can = device_.can();
 
     // What only the draw knows of a module: the primitives that reach a geometry shader, how patches are
@@ -360,7 +428,8 @@ bool Pipelines::make(const PipelineKey& key, const BoundWork& work, Pipeline& ou
         ci.stage = stage_bit(stage);
         ci.module = module(*shader, stage == Stage::geometry ? input_vertices : 0,
                            stage == Stage::tess_evaluation ? tess : nullptr);
-        ci.pName = shader->reflection.entry.empty() ? kEntryMain : shader->reflection.entry.c_str();
+        ci.pName = entry_name(*shader);
+        ci.pSpecializationInfo = l->pools ? &ids.info : nullptr;
         if (!ci.module)
             return false;
         if (stage == Stage::vertex || stage == Stage::tess_evaluation || stage == Stage::geometry)
@@ -386,6 +455,8 @@ bool Pipelines::make(const PipelineKey& key, const BoundWork& work, Pipeline& ou
     bool zero_stream = false;
     const nvn::Shader* vertex = work.shaders[static_cast<unsigned>(Stage::vertex)].shader;
     for (const Varying& v : vertex ? vertex->reflection.interface.inputs : std::vector<Varying>()) {
+        if (std::any_of(attributes.begin(), attributes.end(), [&](const auto& other) { return other.location == v.location; }))
+            continue; // said twice by a damaged reflection
         VkVertexInputAttributeDescription a{};
         a.location = v.location;
         if (key.attrib_mask >> v.location & 1) {

@@ -45,6 +45,18 @@ bool PoolMemory::find(uint64_t address, uint64_t bytes, Place& out) const {
     return true;
 }
 
+uint64_t PoolMemory::device_address(const nvn::PoolInfo& info) const {
+    for (const Pool& p : pools_)
+        if (p.info.serial == info.serial)
+            return p.buffer.address;
+    return 0;
+}
+
+void PoolMemory::note_raw_writes() {
+    raw_ = true;
+    raw_fence_ = device_.next_fence();
+}
+
 void PoolMemory::note(uint64_t address, uint64_t bytes, const uint8_t* data) {
     const uint64_t fence = device_.next_fence();
     if (!data) // a draw's storage buffers, bound again and again
@@ -64,7 +76,7 @@ bool PoolMemory::read(uint64_t address, void* out, uint64_t bytes) const {
     const auto overlaps = [&](const Write& w) {
         return w.address < address + bytes && address < w.address + w.bytes;
     };
-    if (everything_)
+    if (everything_ || raw_)
         return false;
     for (const Write& w : writes_)
         if (!w.data && overlaps(w))
@@ -84,6 +96,8 @@ void PoolMemory::settle(uint64_t fence) {
     std::erase_if(writes_, [&](const Write& w) { return w.fence <= fence; });
     if (everything_fence_ <= fence)
         everything_ = false;
+    if (raw_fence_ <= fence)
+        raw_ = false;
 }
 
 void PoolMemory::before_submit() {
@@ -92,20 +106,31 @@ void PoolMemory::before_submit() {
             std::memcpy(p.buffer.map, p.info.memory, p.info.size);
 }
 
-void PoolMemory::after_submit(uint64_t fence) {
+void PoolMemory::copy_back(const Pool& p) {
+    if (!p.in_place)
+        std::memcpy(p.info.memory, p.buffer.map, p.info.size);
+}
+
+void PoolMemory::after_submit(uint64_t fence, const std::function<void(const Visit&)>& raw) {
+    const bool copies = std::any_of(pools_.begin(), pools_.end(), [](const Pool& p) { return !p.in_place; });
     const bool copied = std::any_of(writes_.begin(), writes_.end(), [&](const Write& w) {
         const Pool* p = pool_at(w.address, w.bytes);
         return p && !p->in_place;
     });
-    if (!copied && !everything_) {
+    if (!copied && !everything_ && !(raw_ && copies)) {
         settle(device_.completed());
         return;
     }
     device_.wait(fence, ~uint64_t{0});
-    if (everything_) // the list is not complete: whole pools come back
+    if (everything_)
         for (const Pool& p : pools_)
-            if (!p.in_place)
-                std::memcpy(p.info.memory, p.buffer.map, p.info.size);
+            copy_back(p);
+    else if (raw_)
+        raw([&](const nvn::PoolInfo& info) {
+            for (const Pool& p : pools_)
+                if (p.info.serial == info.serial)
+                    copy_back(p);
+        });
     for (const Write& w : writes_)
         if (const Pool* p = pool_at(w.address, w.bytes); p && !p->in_place)
             std::memcpy(reinterpret_cast<void*>(w.address),

@@ -3,6 +3,7 @@
 #pragma once
 #include "runtime/nvn/host.h"
 #include "runtime/replay/vulkan/device.h"
+#include <functional>
 
 namespace dmsh::replay::vulkan {
 
@@ -19,12 +20,16 @@ class PoolMemory {
 
     void add(const nvn::PoolInfo& pool);
     void remove(const nvn::PoolInfo& pool); // the GPU is idle
+    // The device's address of a pool's first byte; 0: none.
+    uint64_t device_address(const nvn::PoolInfo& pool) const;
     // The buffer behind guest bytes; false if they are in no pool.
     bool find(uint64_t address, uint64_t bytes, Place& out) const;
     // The GPU writes these bytes in the current batch.
     void note_write(uint64_t address, uint64_t bytes) { note(address, bytes, nullptr); }
     // The same with bytes that the CPU knows already: `data` lives until the batch is over.
     void note_update(uint64_t address, uint64_t bytes, const uint8_t* data) { note(address, bytes, data); }
+    // Raw stores may reach every pool in the current batch; which they did is known once it is over.
+    void note_raw_writes();
     // Guest bytes as the commands given so far leave them, where the CPU can tell without the GPU. False: the
     // GPU writes some of them, so wait and `settle` first.
     bool read(uint64_t address, void* out, uint64_t bytes) const;
@@ -32,7 +37,9 @@ class PoolMemory {
     void settle(uint64_t fence);
     // Copies: guest bytes to the GPU before, written ranges back after (which waits). Nothing to do in place.
     void before_submit();
-    void after_submit(uint64_t fence);
+    // `raw`: calls its argument with the pools that raw stores reached; called when the GPU is done.
+    using Visit = std::function<void(const nvn::PoolInfo&)>;
+    void after_submit(uint64_t fence, const std::function<void(const Visit&)>& raw);
     bool imports() const { return import_ && device_.can().host_import; }
 
   private:
@@ -54,8 +61,10 @@ class PoolMemory {
     std::vector<Pool> pools_;
     std::vector<Write> writes_;                // that the GPU has not passed yet, oldest first
     static constexpr size_t kMaxWrites = 8192; // then everything counts as written
-    bool everything_ = false;
-    uint64_t everything_fence_ = 0;
+    void copy_back(const Pool& pool);
+    bool everything_ = false; // the list is not complete
+    bool raw_ = false;        // raw stores: their logs complete it
+    uint64_t everything_fence_ = 0, raw_fence_ = 0;
 };
 
 } // namespace dmsh::replay::vulkan

@@ -122,6 +122,7 @@ void Textures::forget(uint64_t address, uint64_t bytes) {
             return false;
         if (entry.second)
             destroy(*entry.second);
+        ++forgotten_;
         return true;
     });
 }
@@ -139,7 +140,8 @@ Image* Textures::create(const nvn::TextureDesc& key) {
     auto layout = nvn::layout_of(key);
     if (!layout)
         return refuse(layout.error().message.c_str());
-    if (!Host::get().pool_at(key.address, layout->storage_bytes))
+    if (!Host::get().pool_at(key.address, layout->storage_bytes) &&
+        (!Host::get().in_reservation(key.address) || !Host::get().in_reservation(key.address + layout->storage_bytes - 1)))
         return refuse("its storage is in no pool");
     image->texture = key;
     image->layout = *layout;
@@ -233,21 +235,30 @@ Image* Textures::find(const nvn::TextureDesc& texture) {
     if (!image || image->checked_batch == batch_)
         return image;
     image->checked_batch = batch_;
-    if (!Host::get().pool_at(key.address, image->layout.storage_bytes))
+    const uint8_t* storage = read_storage(*image);
+    if (!storage)
         return image; // its pool is gone: used as it is
     // The storage is the content whenever it changed since the last look, whoever wrote it.
-    const uint64_t hash = XXH3_64bits(reinterpret_cast<const void*>(key.address),
-                                      static_cast<size_t>(image->layout.storage_bytes));
+    const uint64_t hash = XXH3_64bits(storage, static_cast<size_t>(image->layout.storage_bytes));
     if (!image->filled || hash != image->storage_hash) {
         image->storage_hash = hash;
         image->filled = true;
         image->gpu_written = false;
-        fill(*image);
+        fill(*image, storage);
     }
     return image;
 }
 
-void Textures::fill(Image& image) {
+// The texture's storage bytes, in place or gathered (valid until the next call); nullptr: the pool is gone.
+const uint8_t* Textures::read_storage(const Image& image) {
+    const uint64_t address = image.texture.address, bytes = image.layout.storage_bytes;
+    if (Host::get().pool_at(address, bytes))
+        return reinterpret_cast<const uint8_t*>(address);
+    gathered_.resize(bytes);
+    return Host::get().read_guest(address, gathered_.data(), bytes) ? gathered_.data() : nullptr;
+}
+
+void Textures::fill(Image& image, const uint8_t* bytes) {
     const nvn::TextureDesc& t = image.texture;
     const nvn::FormatInfo f = nvn::format_info(t.format);
     const VkImageAspectFlags aspect = aspects(t.format);
@@ -261,8 +272,7 @@ void Textures::fill(Image& image) {
             const Piece staging = device_.piece(slice * l.depth, 256);
             if (!staging.buffer)
                 return;
-            const auto* storage =
-                reinterpret_cast<const uint8_t*>(t.address) + layer * image.layout.layer_bytes + l.offset;
+            const uint8_t* storage = bytes + layer * image.layout.layer_bytes + l.offset;
             if (image.layout.linear) {
                 for (uint32_t y = 0; y < l.height; ++y)
                     std::memcpy(staging.map + y * row, storage + uint64_t{y} * image.layout.stride, row);
@@ -311,8 +321,12 @@ void Textures::store(const nvn::TextureDesc& texture) {
     const nvn::TextureDesc& t = image->texture;
     const VkImageAspectFlags aspect = aspects(t.format);
     const nvn::FormatInfo f = nvn::format_info(t.format);
-    if (!Host::get().pool_at(t.address, image->layout.storage_bytes))
+    const uint8_t* before = read_storage(*image);
+    if (!before)
         return; // its pool is gone
+    // A page-mapped pool's pages are written back run by run at the end.
+    const bool gathered = before == gathered_.data();
+    uint8_t* bytes = gathered ? gathered_.data() : reinterpret_cast<uint8_t*>(t.address);
     // One level of one layer at a time, each behind its own wait: this is the slow road of ReadTexels.
     for (uint32_t layer = 0; layer < image->layers; ++layer)
         for (uint32_t level = 0; level < image->layout.level_count; ++level) {
@@ -340,8 +354,7 @@ void Textures::store(const nvn::TextureDesc& texture) {
             if (!device_.wait(device_.flush(), ~uint64_t{0}))
                 return;
             planes.pack(t.format, out.map);
-            auto* storage =
-                reinterpret_cast<uint8_t*>(t.address) + layer * image->layout.layer_bytes + l.offset;
+            uint8_t* storage = bytes + layer * image->layout.layer_bytes + l.offset;
             if (image->layout.linear) {
                 for (uint32_t y = 0; y < l.height; ++y)
                     std::memcpy(storage + uint64_t{y} * image->layout.stride, out.map + y * row, row);
@@ -350,9 +363,12 @@ void Textures::store(const nvn::TextureDesc& texture) {
                              row, slice, Host::get().gob_order);
             }
         }
+    if (gathered) {
+        Host::get().write_guest(t.address, bytes, image->layout.storage_bytes);
+        bytes = const_cast<uint8_t*>(read_storage(*image)); // stores to holes are gone
+    }
     image->gpu_written = false;
-    image->storage_hash = XXH3_64bits(reinterpret_cast<const void*>(t.address),
-                                      static_cast<size_t>(image->layout.storage_bytes));
+    image->storage_hash = XXH3_64bits(bytes, static_cast<size_t>(image->layout.storage_bytes));
 }
 
 VkImageView Textures::view(Image& image, const ViewKey& key) {

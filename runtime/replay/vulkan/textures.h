@@ -47,6 +47,9 @@ class Textures {
     bool needs_work(const nvn::TextureDesc& texture);
     // A flush began: storages are looked at again.
     void next_batch() { ++batch_; }
+    uint64_t batch() const { return batch_; }
+    // Rises when images, and with them views, are dropped.
+    uint64_t forgotten() const { return forgotten_; }
 
     VkImageView view(Image& image, const ViewKey& key);
     // The view that a shader's binding wants of a bound texture; VK_NULL_HANDLE (reported) if the shapes
@@ -63,7 +66,7 @@ class Textures {
 
   private:
     Image* create(const nvn::TextureDesc& key);
-    void fill(Image& image);
+    void fill(Image& image, const uint8_t* bytes);
     void destroy(Image& image);
 
     Device& device_;
@@ -73,7 +76,10 @@ class Textures {
     };
     std::unordered_map<nvn::TextureDesc, std::unique_ptr<Image>, Hash> images_; // null: refused, reported
     std::vector<std::pair<nvn::SamplerDesc, VkSampler>> samplers_;
-    uint64_t batch_ = 1;
+    uint64_t batch_ = 1, forgotten_ = 0;
+    // Storage of a page-mapped pool, gathered run by run: holes read zeros.
+    std::vector<uint8_t> gathered_;
+    const uint8_t* read_storage(const Image& image);
 };
 
 } // namespace dmsh::replay::vulkan

@@ -2,6 +2,7 @@
 #include "runtime/nvn/states.h"
 #include "runtime/replay/vulkan/backend_impl.h"
 #include "runtime/replay/vulkan/formats.h"
+#include "runtime/replay/vulkan/module_check.h"
 #include <algorithm>
 #include <cstring>
 
@@ -17,8 +18,8 @@ using nvn::report;
 
 VulkanBackend::VulkanBackend(std::unique_ptr<Device> device, const VulkanOptions& options)
     : device_(std::move(device)), memory_(*device_, options.import_memory),
-      textures_(*device_, options.software_blocks), pipelines_(*device_, options.stand_ins),
-      counters_(*device_, memory_), clears_(*device_) {}
+      textures_(*device_, options.software_blocks), id_pools_(*device_, textures_),
+      pipelines_(*device_, options.stand_ins), raw_(*device_), counters_(*device_, memory_), clears_(*device_) {}
 
 VulkanBackend::~VulkanBackend() {
     VulkanBackend::wait(VulkanBackend::flush(), ~uint64_t{0});
@@ -44,7 +45,9 @@ VulkanInfo VulkanBackend::info() const {
             pipelines_.made(),
             pipelines_.misses(),
             pipelines_.left_out(),
-            device_->validation_errors()};
+            device_->validated(),
+            device_->validation_errors(),
+            device_->validation_warnings()};
 }
 
 void VulkanBackend::pool_removed(const nvn::PoolInfo& pool) {
@@ -64,9 +67,10 @@ uint64_t VulkanBackend::flush() {
     if (!device_->idle()) {
         counters_.collect();
         device_->full_barrier();
+        raw_.commit(*this, device_->next_fence());
         memory_.before_submit();
         fence = device_->flush();
-        memory_.after_submit(fence);
+        memory_.after_submit(fence, [this](const PoolMemory::Visit& each) { raw_.written(each); });
         used_since_barrier_ = Use::none;
         predicate_ = {}; // its memory is the batch's
     } else {
@@ -253,6 +257,10 @@ bool VulkanBackend::begin_pass(const Targets& targets) {
 
 void VulkanBackend::prepare(const BoundWork& work) {
     for (const Resource& r : *work.resources) {
+        if (r.kind == ResourceKind::texture_pool && id_pools_.needs_work(r.id_pool)) {
+            end_pass();
+            id_pools_.prepare(r.id_pool);
+        }
         if (r.kind != ResourceKind::texture && r.kind != ResourceKind::texture_only &&
             r.kind != ResourceKind::image)
             continue;
@@ -262,6 +270,16 @@ void VulkanBackend::prepare(const BoundWork& work) {
         if (image && r.kind == ResourceKind::image && (r.reflection->written || r.reflection->atomic))
             image->gpu_written = true;
     }
+}
+
+PoolShape VulkanBackend::pool_shape(const BoundWork& work) {
+    bool samplers = false;
+    for (const Resource& r : *work.resources) {
+        if (r.kind == ResourceKind::texture_pool)
+            return id_pools_.shape(r.id_pool);
+        samplers |= r.kind == ResourceKind::sampler_pool;
+    }
+    return samplers ? id_pools_.shape(0) : PoolShape{};
 }
 
 // Memory of the batch with the bytes of a host uniform buffer: its own, or one that the GPU completes.
@@ -337,6 +355,8 @@ VkBufferView VulkanBackend::texel_view(const Resource& r) {
 
 // Adds one descriptor write. False: nothing can be put there.
 bool VulkanBackend::write_resource(const Resource& r, VkDescriptorSet set) {
+    if (r.kind == ResourceKind::texture_pool || r.kind == ResourceKind::sampler_pool)
+        return true; // set 1
     VkWriteDescriptorSet w{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
     w.dstSet = set;
     w.dstBinding = vulkan_binding(r.stage, r.binding);
@@ -371,6 +391,12 @@ bool VulkanBackend::write_resource(const Resource& r, VkDescriptorSet set) {
     case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER: {
         VkDescriptorBufferInfo& b = buffers_.emplace_back();
         b = {VK_NULL_HANDLE, 0, VK_WHOLE_SIZE};
+        if (r.kind == ResourceKind::pool_table || r.kind == ResourceKind::pool_write_log) {
+            if (!raw_.bind(r, set, w.dstBinding, b))
+                return false;
+            if (r.kind == ResourceKind::pool_write_log)
+                memory_.note_raw_writes();
+        }
         PoolMemory::Place place;
         if (r.kind == ResourceKind::storage && memory_.find(r.address, r.size, place)) {
             if (place.offset % limits.minStorageBufferOffsetAlignment) {
@@ -422,7 +448,7 @@ bool VulkanBackend::bind(const BoundWork& work, const Pipeline& pipeline, VkPipe
     vkCmdBindPipeline(device_->commands(), point, pipeline.pipeline);
     if (!pipeline.set_layout)
         return true;
-    const VkDescriptorSet set = device_->descriptor_set(pipeline.set_layout);
+    const VkDescriptorSet set = device_->descriptor_set(pipeline.set_layout, pipeline.late);
     if (!set)
         return false;
     const size_t n = work.resources->size();
@@ -433,12 +459,22 @@ bool VulkanBackend::bind(const BoundWork& work, const Pipeline& pipeline, VkPipe
     buffers_.reserve(n); // writes point into these
     images_.reserve(n);
     views_.reserve(n);
-    for (const Resource& r : *work.resources)
+    uint32_t textures = 0, samplers = 0;
+    for (const Resource& r : *work.resources) {
         if (!write_resource(r, set))
             return false;
+        if (r.kind == ResourceKind::texture_pool)
+            textures = r.id_pool;
+        if (r.kind == ResourceKind::sampler_pool)
+            samplers = r.id_pool;
+    }
+    raw_.note(pool_tables());
     vkUpdateDescriptorSets(device_->handle(), static_cast<uint32_t>(writes_.size()), writes_.data(), 0,
                            nullptr);
-    vkCmdBindDescriptorSets(device_->commands(), point, pipeline.layout, 0, 1, &set, 0, nullptr);
+    const VkDescriptorSet sets[2] = {set, pipeline.pools ? id_pools_.set(textures, samplers) : VK_NULL_HANDLE};
+    if (pipeline.pools && !sets[1])
+        return false;
+    vkCmdBindDescriptorSets(device_->commands(), point, pipeline.layout, 0, pipeline.pools ? 2 : 1, sets, 0, nullptr);
     return true;
 }
 

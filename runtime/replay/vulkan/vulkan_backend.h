@@ -7,7 +7,7 @@ namespace dmsh::replay {
 
 struct VulkanOptions {
     int device = -1;              // index among the usable devices; -1 picks
-    bool validation = false;      // the Khronos layer, where installed; its errors are reports
+    bool validation = false;      // the Khronos layer, where installed; its errors and warnings are reports
     bool stand_ins = false;       // leave out draws whose pipelines are still being compiled
     bool software_blocks = false; // decode block-compressed formats even where the device has them
     bool import_memory = true;    // use guest pools in place where the device can; else copies
@@ -20,7 +20,8 @@ struct VulkanInfo {
     uint64_t pipelines = 0;
     uint64_t pipeline_misses = 0; // draws and dispatches that came before their pipeline
     uint64_t left_out = 0;        // with stand-ins on
-    uint64_t validation_errors = 0;
+    bool validated = false; // the layer watches
+    uint64_t validation_errors = 0, validation_warnings = 0;
 };
 
 class VulkanBackendBase : public Backend {
