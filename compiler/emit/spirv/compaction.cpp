@@ -182,24 +182,12 @@ void SpirvEmitter::drop_unread() {
     chains_.clear();
 }
 
-// One decoration for all of them: a word each instead of three.
+// One by one: OpGroupDecorate would be a third of the words, but it is deprecated, and Khronos' validation layer of 2023 crashes on it.
 void SpirvEmitter::decorate_exact() {
-    constexpr size_t kFew = 2, kMostOperands = 0xffff - 2;
     llvm::sort(exact_);
     exact_.erase(std::unique(exact_.begin(), exact_.end()), exact_.end());
-    if (exact_.size() <= kFew) {
-        for (uint32_t id : exact_)
-            b_.decorate(id, spv::DecorationNoContraction);
-        return;
-    }
-    const uint32_t group = b_.new_id();
-    b_.decorate(group, spv::DecorationNoContraction);
-    SpirvBuilder::put(b_.annotations, spv::OpDecorationGroup, {group});
-    for (size_t first = 0; first < exact_.size(); first += kMostOperands) {
-        llvm::SmallVector<uint32_t, 0> words{group};
-        words.append(exact_.begin() + first, exact_.begin() + std::min(first + kMostOperands, exact_.size()));
-        SpirvBuilder::put(b_.annotations, spv::OpGroupDecorate, words);
-    }
+    for (uint32_t id : exact_)
+        b_.decorate(id, spv::DecorationNoContraction);
 }
 
 } // namespace dmsh

@@ -206,9 +206,10 @@ uint32_t SpirvEmitter::attribute_input(uint32_t offset, uint32_t vertex, bool as
                 return from_float(ext(f32(), GLSLstd450InterpolateAtOffset, {pointer, xy}));
             }
         }
-        // The whole vector once, then its components; pointers to them go unread.
-        const uint32_t loaded = arrayed_inputs() ? load(type, pointer)
-                                                 : op(spv::OpCompositeExtract, type, {load(vec(type, 4), variable), component});
+        // A vector that is there whole is loaded once, then its components; pointers to them go unread.
+        const uint32_t loaded = arrayed_inputs() || !v || v->components != 15
+                                    ? load(type, pointer)
+                                    : op(spv::OpCompositeExtract, type, {load(vec(type, 4), variable), component});
         if (numeric == Numeric::real)
             return from_float(loaded);
         return from_word(numeric == Numeric::uint ? loaded : op(spv::OpBitcast, u32(), {loaded}));
