@@ -117,7 +117,7 @@ TEST(Pools, IdsOutsideAreEmptySlots) {
         s.draw();
         EXPECT_EQ(s.color() & 0xffffff, 0u) << h; // reads zeros
     }
-    EXPECT_EQ(nvn::report_count(nvn::Report::bad_handle), 1u); // the two unused forms are silent
+    EXPECT_EQ(nvn::report_count(nvn::Report::id_past_pool), 1u); // the two unused forms are silent
 }
 
 TEST(Pools, HandlesInUniformBuffersSeeWritesOfTheSameSubmission) {
