@@ -196,6 +196,9 @@ void put_word(std::vector<uint8_t>& bytes, uint32_t offset, uint32_t value) {
 // Identifiers that the handle bank carries: any numbers will do as long as each kind has its own.
 constexpr uint32_t kTextureIds = 256, kImageIds = 512, kSeparateIds = 1024, kSamplerIds = 64;
 
+// Where the corpus compiler reads a variable local size; no row of NVN's own tables (README of maxwell-gfx, "assumption").
+constexpr uint32_t kLocalSize = 0x20c;
+
 std::vector<uint8_t> driver_bank(const CorpusShader& shader, const Scene& scene) {
     const GuestAbi& abi = guest_abi(GuestAbiId::nvn);
     std::vector<uint8_t> c0(kBankBytes);
@@ -218,7 +221,7 @@ std::vector<uint8_t> driver_bank(const CorpusShader& shader, const Scene& scene)
                 entry(abi.compute_uniforms, slot, 2, scene.job.buffers[buffer].bytes.size());
         for (uint32_t i = 0; i < 3; ++i) {
             put_word(c0, abi.group_count + 4 * i, scene.job.groups[i]);
-            put_word(c0, abi.group_size + 4 * i, scene.local_size[i]);
+            put_word(c0, kLocalSize + 4 * i, scene.local_size[i]);
         }
     }
     put_word(c0, abi.point_size_limit, bits(kLargestPointSize));
