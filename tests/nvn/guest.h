@@ -8,6 +8,20 @@
 
 namespace dmsh::nvn {
 
+// Every test starts and ends with a host without objects; reports are counted and print nothing.
+class FreshHost : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        Host::get().reset();
+        reset_reports();
+        set_report_sink([](Report, const char*, void*) {}, nullptr);
+    }
+    void TearDown() override {
+        set_report_sink(nullptr, nullptr);
+        Host::get().reset();
+    }
+};
+
 // An object in kGuestBytes<T> bytes between two guards that must stay as they are.
 template <class T>
 class Guest {

@@ -6,18 +6,7 @@
 namespace dmsh::nvn {
 namespace {
 
-class Objects : public ::testing::Test {
-  protected:
-    void SetUp() override {
-        Host::get().reset();
-        reset_reports();
-        set_report_sink([](Report, const char*, void*) {}, nullptr);
-    }
-    void TearDown() override {
-        set_report_sink(nullptr, nullptr);
-        Host::get().reset();
-    }
-};
+class Objects : public FreshHost {};
 
 int integer(int item) {
     int v = -1;

@@ -8,18 +8,7 @@
 namespace dmsh::nvn {
 namespace {
 
-class Hostile : public ::testing::Test {
-  protected:
-    void SetUp() override {
-        Host::get().reset();
-        reset_reports();
-        set_report_sink([](Report, const char*, void*) {}, nullptr);
-    }
-    void TearDown() override {
-        set_report_sink(nullptr, nullptr);
-        Host::get().reset();
-    }
-};
+class Hostile : public FreshHost {};
 
 struct TextureShape {
     NVNtextureTarget target = NVN_TEXTURE_TARGET_2D;

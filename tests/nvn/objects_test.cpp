@@ -11,18 +11,7 @@
 namespace dmsh::nvn {
 namespace {
 
-class Nvn : public ::testing::Test {
-  protected:
-    void SetUp() override {
-        Host::get().reset();
-        reset_reports();
-        set_report_sink([](Report, const char*, void*) {}, nullptr);
-    }
-    void TearDown() override {
-        set_report_sink(nullptr, nullptr);
-        Host::get().reset();
-    }
-};
+class Nvn : public FreshHost {};
 
 TEST_F(Nvn, EveryNameOfTheListResolves) {
     EXPECT_EQ(entry_points().size(), 527u);

@@ -13,18 +13,7 @@ inline constexpr size_t kGuestBytes<NVNvertexStreamState> = 8;
 
 namespace {
 
-class Rules : public ::testing::Test {
-  protected:
-    void SetUp() override {
-        Host::get().reset();
-        reset_reports();
-        set_report_sink([](Report, const char*, void*) {}, nullptr);
-    }
-    void TearDown() override {
-        set_report_sink(nullptr, nullptr);
-        Host::get().reset();
-    }
-};
+class Rules : public FreshHost {};
 
 // The function of a name, as a guest asks for it.
 template <class F>

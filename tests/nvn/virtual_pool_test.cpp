@@ -11,18 +11,7 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 
-class VirtualPools : public ::testing::Test {
-  protected:
-    void SetUp() override {
-        Host::get().reset();
-        reset_reports();
-        set_report_sink([](Report, const char*, void*) {}, nullptr);
-    }
-    void TearDown() override {
-        set_report_sink(nullptr, nullptr);
-        Host::get().reset();
-    }
-};
+class VirtualPools : public FreshHost {};
 
 struct Virtual {
     Guest<NVNmemoryPool> pool;

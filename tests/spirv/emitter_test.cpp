@@ -280,6 +280,20 @@ ret void)");
 
 // Fixed-function texture coordinates have locations that a vertex and a fragment shader agree on without
 // knowing each other.
+// A stage before need not write what the header does not list: such inputs are read word by word, also where code indexes them.
+TEST(Emitter, PartlyPresentInputsAreNotReadWhole) {
+    const std::string plain = "%a = call float @dmsh.attr.interp(i32 128, i32 0, i32 0)\n";
+    const std::string indexed = "%i = call i32 @dmsh.attr.load(i32 144, i32 0)\n%a = call float @dmsh.attr.interp(i32 %i, i32 0, i32 0)\n";
+    const std::string end = "%w = bitcast float %a to i32\ncall void @dmsh.frag.colour(i32 0, i32 0, i32 %w)\nret void";
+    for (const std::string& read : {plain, indexed}) {
+        ShaderModule part = shader_from(Stage::fragment, read + end), whole = shader_from(Stage::fragment, read + end);
+        part.interface.inputs = {input(0, 7), input(1, 1, Numeric::uint, 1)};
+        whole.interface.inputs = {input(0, 15), input(1, 15, Numeric::uint, 1)};
+        EXPECT_THAT(text_of(part), testing::Not(testing::ContainsRegex("OpLoad %v4(float|uint) %[0-9a-z_]+")));
+        EXPECT_THAT(text_of(whole), testing::ContainsRegex("OpLoad %v4float"));
+    }
+}
+
 TEST(Emitter, FixedFunctionAttributesHaveLocations) {
     ShaderModule v =
         shader_from(Stage::vertex, "call void @dmsh.attr.store(i32 784, i32 0, i32 0)\nret void");

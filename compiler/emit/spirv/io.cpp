@@ -313,7 +313,7 @@ void SpirvEmitter::copy_inputs() {
     if (first_copied_ == 32)
         return;
     copied_count_ = last - first_copied_ + 1;
-    const uint32_t row = vec(u32(), 4), rows = b_.array_type(row, copied_count_), zero = splat(uc(0), u32(), 4);
+    const uint32_t row = vec(u32(), 4), rows = b_.array_type(row, copied_count_);
     input_copy_ = b_.variable(spv::StorageClassPrivate, rows);
     SpirvBuilder::put(prologue_, spv::OpStore, {input_copy_, b_.global(spv::OpConstantNull, rows, {})});
     for (const Varying& v : face_.inputs) {
@@ -327,13 +327,19 @@ void SpirvEmitter::copy_inputs() {
             SpirvBuilder::put(prologue_, o, words);
             return words[1];
         };
-        uint32_t words = put(spv::OpLoad, loaded_type, {variable});
+        // Only what the stage before may have written is read; the rest is 0.
+        uint32_t words;
+        if (v.components == 15) {
+            words = put(spv::OpLoad, loaded_type, {variable});
+        } else {
+            const uint32_t type = numeric_type(v.numeric), pointer = b_.pointer_type(spv::StorageClassInput, type);
+            std::array<uint32_t, 4> parts;
+            for (uint32_t k = 0; k < parts.size(); ++k)
+                parts[k] = v.components >> k & 1 ? put(spv::OpLoad, type, {put(spv::OpAccessChain, pointer, {variable, uc(k)})}) : b_.constant(type, 0);
+            words = put(spv::OpCompositeConstruct, loaded_type, {parts[0], parts[1], parts[2], parts[3]});
+        }
         if (loaded_type != row)
             words = put(spv::OpBitcast, row, {words});
-        if (v.components != 15) {
-            const auto part = [&](uint32_t k) { return v.components >> k & 1 ? k : 4 + k; };
-            words = put(spv::OpVectorShuffle, row, {words, zero, part(0), part(1), part(2), part(3)});
-        }
         const uint32_t place = put(spv::OpAccessChain, b_.pointer_type(spv::StorageClassPrivate, row),
                                    {input_copy_, uc(v.location - first_copied_)});
         SpirvBuilder::put(prologue_, spv::OpStore, {place, words});
